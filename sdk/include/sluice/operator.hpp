@@ -1,0 +1,369 @@
+// sluice/operator.hpp - the classes that plugin authors derive from: Transform, BroadcastTransform, Source, Sink.
+// The host makes one instance for each lane and never calls two functions of one instance at once.
+#pragma once
+#include <deque>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sluice/options.hpp"
+#include "sluice/state.hpp"
+#include "sluice/value.hpp"
+
+namespace sluice {
+
+// What an instance reads, said in needs() after its options are known. Fields that are declared are extracted by
+// the host in one pass; everything else of a message is not even parsed.
+class Needs {
+ public:
+  // A top-level field, or a path with dots: "data.id".
+  Field field(std::string name) { fields_.push_back(std::move(name)); return {static_cast<uint32_t>(fields_.size() - 1)}; }
+  Field broadcast_field(std::string name) { broadcast_fields_.push_back(std::move(name)); return {static_cast<uint32_t>(broadcast_fields_.size() - 1)}; }
+  // Batch::body() or Batch::json() will be called.
+  void body() noexcept { body_ = true; }
+  // Rows without payload come too; by default the host counts and drops them.
+  void tombstones() noexcept { tombstones_ = true; }
+  void delivery(uint32_t d) noexcept { delivery_ = d; }
+  // Names of the columns that Output::forward(row, values) attaches, in that order.
+  void attaches(std::vector<std::string> names) { attached_ = std::move(names); }
+  const std::vector<std::string>& attached() const noexcept { return attached_; }
+
+  void fill(sluice_needs* out) {
+    out->body = body_ ? 1 : 0;
+    out->accepts_tombstones = tombstones_ ? 1 : 0;
+    out->delivery = delivery_;
+    views_.clear();
+    for (const auto& f : fields_) views_.push_back(str(f));
+    for (const auto& f : broadcast_fields_) views_.push_back(str(f));
+    out->fields = views_.data();
+    out->field_count = fields_.size();
+    out->broadcast_fields = views_.data() + fields_.size();
+    out->broadcast_field_count = broadcast_fields_.size();
+  }
+
+ private:
+  std::vector<std::string> fields_, broadcast_fields_, attached_;
+  std::vector<sluice_str> views_;
+  bool body_ = false, tombstones_ = false;
+  uint32_t delivery_ = SLUICE_DELIVERY_AT_LEAST_ONCE;
+};
+
+// A row that a transform makes. Names and values are views: they live until process() returns.
+class Row {
+ public:
+  Row& set(std::string_view name, const Value& value) { members_.push_back({str(name), value.raw()}); return *this; }
+  Row& event_time(int64_t ms) noexcept { event_time_ = ms; return *this; }
+  Row& change(sluice_change c) noexcept { change_ = static_cast<uint8_t>(c); return *this; }
+
+ private:
+  friend class Output;
+  std::vector<sluice_member> members_;
+  int64_t event_time_ = SLUICE_NO_TIME;
+  uint32_t from_row_ = SLUICE_NO_ROW;
+  uint8_t change_ = SLUICE_CHANGE_NONE;
+};
+
+// Where a transform puts its rows, in the order of the calls.
+class Output {
+ public:
+  Output(const sluice_context* ctx, const std::vector<std::string>* attached) noexcept : ctx_(ctx), attached_names_(attached) {}
+
+  // Passes on a row of the batch now in process(), as it is.
+  void forward(uint32_t row, uint32_t port = 0) {
+    if (!forwarded_.empty() && (forward_port_ != port || !attached_values_.empty())) flush_into_status();
+    if (!made_.empty()) flush_into_status();
+    forward_port_ = port;
+    forwarded_.push_back(row);
+  }
+  // The same, with one value for each name given to Needs::attaches().
+  void forward(uint32_t row, std::initializer_list<Value> values) {
+    if (!made_.empty() || (!forwarded_.empty() && (forward_port_ != 0 || attached_values_.empty()))) flush_into_status();
+    forward_port_ = 0;
+    forwarded_.push_back(row);
+    for (const Value& v : values) attached_values_.push_back(v.raw());
+  }
+  // A new row, made of `from_row` (SLUICE_NO_ROW: of none). The reference lives until the next call on this object.
+  Row& emit(uint32_t from_row, uint32_t port = 0) {
+    if (!forwarded_.empty() || (!made_.empty() && made_port_ != port)) flush_into_status();
+    made_port_ = port;
+    made_.emplace_back();
+    made_.back().from_row_ = from_row;
+    return made_.back();
+  }
+  // Keeps a text until process() returns, for Row::set.
+  std::string_view keep(std::string text) { texts_.push_back(std::move(text)); return texts_.back(); }
+  // This row can never succeed: the pipeline's on_error applies to it alone.
+  Status reject(uint32_t row, std::string_view reason) {
+    return detail::call([&](sluice_error* e) { return ctx_->reject(ctx_, row, str(reason), e); });
+  }
+  // A table that rows after this need. Sinks with tables create it.
+  Status schema(const sluice_schema& schema) {
+    SLUICE_CHECK_OK(flush());
+    return detail::call([&](sluice_error* e) { return ctx_->emit_schema(ctx_, &schema, e); });
+  }
+
+  // Called by the SDK after each call into the operator.
+  Status flush() {
+    flush_into_status();
+    return std::exchange(status_, Status::ok());
+  }
+
+ private:
+  void flush_into_status() {
+    if (!forwarded_.empty()) keep_first(flush_forwarded());
+    if (!made_.empty()) keep_first(flush_made());
+  }
+  void keep_first(Status s) {
+    if (status_.is_ok()) status_ = std::move(s);
+  }
+  Status flush_forwarded() {
+    std::vector<sluice_attached> columns;
+    std::vector<std::vector<sluice_value>> values;
+    std::vector<const sluice_attached*> pointers;
+    const size_t n = attached_values_.empty() ? 0 : attached_names_->size();
+    if (attached_values_.size() != n * forwarded_.size()) return Status::bug("forward() was given other columns than attaches() named");
+    values.resize(n);
+    for (size_t c = 0; c < n; ++c) {
+      for (size_t r = 0; r < forwarded_.size(); ++r) values[c].push_back(attached_values_[r * n + c]);
+      columns.push_back({sizeof(sluice_attached), 0, str((*attached_names_)[c]), values[c].data()});
+    }
+    for (const auto& c : columns) pointers.push_back(&c);
+    Status s = detail::call([&](sluice_error* e) {
+      return ctx_->forward(ctx_, forward_port_, forwarded_.data(), forwarded_.size(), pointers.data(), pointers.size(), e);
+    });
+    forwarded_.clear();
+    attached_values_.clear();
+    return s;
+  }
+  Status flush_made() {
+    std::vector<sluice_value> bodies;
+    std::vector<uint32_t> from;
+    std::vector<int64_t> times;
+    std::vector<uint8_t> changes;
+    bool any_time = false, any_change = false;
+    for (const Row& r : made_) {
+      sluice_value v;
+      v.type = SLUICE_MAP;
+      v.reserved = 0;
+      v.as.map.members = r.members_.data();
+      v.as.map.size = r.members_.size();
+      bodies.push_back(v);
+      from.push_back(r.from_row_);
+      times.push_back(r.event_time_);
+      changes.push_back(r.change_);
+      any_time = any_time || r.event_time_ != SLUICE_NO_TIME;
+      any_change = any_change || r.change_ != SLUICE_CHANGE_NONE;
+    }
+    sluice_rows rows;
+    std::memset(&rows, 0, sizeof rows);
+    rows.struct_size = sizeof rows;
+    rows.size = static_cast<uint32_t>(made_.size());
+    rows.body = bodies.data();
+    rows.from_row = from.data();
+    if (any_time) rows.event_time = times.data();
+    if (any_change) rows.change = changes.data();
+    Status s = detail::call([&](sluice_error* e) { return ctx_->emit(ctx_, made_port_, &rows, e); });
+    made_.clear();
+    return s;
+  }
+
+  const sluice_context* ctx_;
+  const std::vector<std::string>* attached_names_;
+  std::vector<uint32_t> forwarded_;
+  std::vector<sluice_value> attached_values_;
+  std::deque<Row> made_;
+  std::deque<std::string> texts_;
+  uint32_t forward_port_ = 0, made_port_ = 0;
+  Status status_;
+};
+
+// What all operators share. Config is any default-constructible struct; options() fills it.
+template <class ConfigT>
+class Operator : public StateOwner {
+ public:
+  using Config = ConfigT;
+  virtual ~Operator() = default;
+
+  // Options are known, nothing is open. Check what only you can check (Status::fatal), declare fields.
+  virtual Status configure(Needs&) { return Status::ok(); }
+  // State is restored. Open connections here. Status::retry: called again.
+  virtual Status open() { return Status::ok(); }
+  virtual Status close() { return Status::ok(); }
+  // Barrier of a checkpoint: what was written before must be durable outside when this returns OK.
+  virtual Status prepare(uint64_t /*checkpoint*/) { return Status::ok(); }
+  // The checkpoint is durable. May come twice for one checkpoint.
+  virtual Status commit(uint64_t /*checkpoint*/) { return Status::ok(); }
+
+  void attach(const sluice_context* ctx, Config config) {
+    ctx_ = ctx;
+    config_ = std::move(config);
+    for (StateHandle* h : state_handles()) h->bind(ctx);
+  }
+  Status run_needs(sluice_needs* out) {
+    needs_ = Needs();
+    SLUICE_CHECK_OK(configure(needs_));
+    needs_.fill(out);
+    return Status::ok();
+  }
+  Output output() const noexcept { return Output(ctx_, &needs_.attached()); }
+  const sluice_context* context() const noexcept { return ctx_; }
+
+ protected:
+  const Config& config() const noexcept { return config_; }
+  uint32_t role() const noexcept { return ctx_->role; }
+  uint32_t lane() const noexcept { return ctx_->lane; }
+  uint32_t lanes() const noexcept { return ctx_->lanes; }
+  std::string_view id() const noexcept { return view(ctx_->operator_id); }
+  std::string_view pipeline() const noexcept { return view(ctx_->pipeline); }
+  std::string_view lineage() const noexcept { return view(ctx_->lineage); }
+  int64_t now() const noexcept { return ctx_->now(ctx_); }
+  int64_t watermark() const noexcept { return ctx_->watermark(ctx_); }
+  bool stopping() const noexcept { return ctx_->stopping(ctx_) != 0; }
+  void count(std::string_view metric, int64_t delta = 1) const noexcept { ctx_->count(ctx_, str(metric), delta); }
+  void note(std::string_view text) const noexcept { ctx_->status_note(ctx_, str(text)); }
+  void log(uint32_t level, std::string_view text) const noexcept { ctx_->host->log(ctx_->host, level, str(text)); }
+  void info(std::string_view text) const noexcept { log(SLUICE_LOG_INFO, text); }
+  void warn(std::string_view text) const noexcept { log(SLUICE_LOG_WARNING, text); }
+  // Takes a JSON object or array apart, one level.
+  Status parse(const Value& in, Value* out) const {
+    sluice_value v;
+    Status s = detail::call([&](sluice_error* e) { return ctx_->parse(ctx_, &in.raw(), &v, e); });
+    if (s.is_ok()) *out = v;
+    return s;
+  }
+  Status to_json(const Value& in, std::string_view* out) const {
+    sluice_str t{nullptr, 0};
+    Status s = detail::call([&](sluice_error* e) { return ctx_->to_json(ctx_, &in.raw(), &t, e); });
+    if (s.is_ok()) *out = view(t);
+    return s;
+  }
+  Status set_timer(uint32_t clock, std::string_view key, int64_t at_ms, uint64_t tag = 0) const {
+    return detail::call([&](sluice_error* e) { return ctx_->timer_set(ctx_, clock, str(key), at_ms, tag, e); });
+  }
+  Status erase_timer(uint32_t clock, std::string_view key, int64_t at_ms, uint64_t tag = 0) const {
+    return detail::call([&](sluice_error* e) { return ctx_->timer_erase(ctx_, clock, str(key), at_ms, tag, e); });
+  }
+
+ private:
+  const sluice_context* ctx_ = nullptr;
+  Config config_{};
+  Needs needs_;
+};
+
+// Rows in, rows out.
+template <class ConfigT>
+class Transform : public Operator<ConfigT> {
+ public:
+  static constexpr uint32_t kKind = SLUICE_TRANSFORM;
+  static constexpr uint32_t kFlags = 0;
+  virtual Status process(const Batch& in, Output& out) = 0;
+  virtual Status on_watermark(int64_t /*watermark*/, Output&) { return Status::ok(); }
+  virtual Status on_timer(uint32_t /*clock*/, std::string_view /*key*/, int64_t /*at*/, uint64_t /*tag*/, Output&) { return Status::ok(); }
+  // All sources are idle since `since` (wall clock, ms); idle == false: not any more.
+  virtual Status on_idle(bool /*idle*/, int64_t /*since*/, Output&) { return Status::ok(); }
+};
+
+// A transform with a second input whose rows reach every lane, in one order. It writes BroadcastState there; process()
+// only reads it. The main sources wait until the broadcast side's snapshot is complete.
+template <class ConfigT>
+class BroadcastTransform : public Transform<ConfigT> {
+ public:
+  static constexpr uint32_t kFlags = SLUICE_OP_BROADCAST;
+  virtual Status process_broadcast(const Batch& in, Output& out) = 0;
+  // SLUICE_SNAPSHOT_BEGIN, SLUICE_SNAPSHOT_END of the broadcast side. The host swaps the broadcast state itself.
+  virtual Status on_marker(uint32_t /*marker*/, Output&) { return Status::ok(); }
+};
+
+// Rows out of the pipeline.
+template <class ConfigT>
+class Sink : public Operator<ConfigT> {
+ public:
+  static constexpr uint32_t kKind = SLUICE_SINK;
+  static constexpr uint32_t kFlags = 0;
+  // On Status::retry, *consumed is how many rows from the first on are done for: the rest comes again.
+  virtual Status write(const Batch& in, uint32_t* consumed) = 0;
+  // A table that rows after this need. bad_record: refused, with the reason. Sinks without tables ignore it.
+  virtual Status on_schema(const sluice_schema&) { return Status::ok(); }
+  // Epoch delivery only.
+  virtual Status epoch_begin(uint64_t /*checkpoint*/) { return Status::ok(); }
+  virtual Status last_committed(uint64_t* checkpoint, std::string* lineage) {
+    *checkpoint = 0;
+    lineage->clear();
+    return Status::ok();
+  }
+
+ protected:
+  Status reject(uint32_t row, std::string_view reason) const {
+    return detail::call([&](sluice_error* e) { return this->context()->reject(this->context(), row, str(reason), e); });
+  }
+  // For rows that are written later: remembers raw bytes and position of a row of the batch now in write().
+  Status keep_origin(uint32_t row, uint64_t* handle) const {
+    return detail::call([&](sluice_error* e) { return this->context()->keep_origin(this->context(), row, handle, e); });
+  }
+  Status reject_origin(uint64_t handle, std::string_view reason) const {
+    return detail::call([&](sluice_error* e) { return this->context()->reject_origin(this->context(), handle, str(reason), e); });
+  }
+  Status drop_origins(uint64_t up_to_handle) const {
+    return detail::call([&](sluice_error* e) { return this->context()->drop_origins(this->context(), up_to_handle, e); });
+  }
+};
+
+// A piece of a source that is read in order: a partition, a file.
+struct Split {
+  std::string id;        // stable: its identity in the checkpoint
+  int64_t ordinal = -1;  // >= 0: lane = ordinal mod lanes
+};
+struct AssignedSplit {
+  uint32_t index = 0;  // for emit and split_status
+  std::string id;
+  bool restored = false;  // go on at `position`; else at the configured start
+  std::string position;
+};
+
+// Rows into the pipeline.
+template <class ConfigT>
+class Source : public Operator<ConfigT> {
+ public:
+  static constexpr uint32_t kKind = SLUICE_SOURCE;
+  static constexpr uint32_t kFlags = 0;
+  // All splits that there are now, whoever reads them. Called at start and from time to time.
+  virtual Status discover(std::vector<Split>* splits) = 0;
+  // Splits that this instance reads from now on.
+  virtual Status assign(const std::vector<AssignedSplit>& splits) = 0;
+  // Emits at most max_rows rows; returns within a few ms when there are none.
+  virtual Status poll(uint32_t max_rows) = 0;
+  // Readable form of a position, for messages and dead letters.
+  virtual std::string describe_position(std::string_view split_id, std::string_view position) = 0;
+
+ protected:
+  // One row. payload.data() == nullptr is a tombstone. `position`: where to go on after it.
+  Status emit(uint32_t split, std::string_view payload, std::string_view position, std::string_view message_key = {},
+              int64_t event_time = SLUICE_NO_TIME, sluice_change change = SLUICE_CHANGE_NONE) const {
+    const sluice_str raw = str(payload), pos = str(position), key = str(message_key);
+    const uint8_t c = static_cast<uint8_t>(change);
+    sluice_rows rows;
+    std::memset(&rows, 0, sizeof rows);
+    rows.struct_size = sizeof rows;
+    rows.size = 1;
+    rows.split = split;
+    rows.raw = &raw;
+    rows.raw_key = &key;
+    rows.position = &pos;
+    rows.event_time = &event_time;
+    rows.change = &c;
+    return detail::call([&](sluice_error* e) { return this->context()->emit(this->context(), 0, &rows, e); });
+  }
+  // Many rows in one call: the fast way. See sluice_rows.
+  Status emit_rows(const sluice_rows& rows) const {
+    return detail::call([&](sluice_error* e) { return this->context()->emit(this->context(), 0, &rows, e); });
+  }
+  Status emit_marker(uint32_t marker) const {
+    return detail::call([&](sluice_error* e) { return this->context()->emit_marker(this->context(), marker, e); });
+  }
+  void split_status(uint32_t split, uint32_t flags) const noexcept { this->context()->split_status(this->context(), split, flags); }
+  void split_lag(uint32_t split, int64_t rows) const noexcept { this->context()->split_lag(this->context(), split, rows); }
+};
+
+}  // namespace sluice
