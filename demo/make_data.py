@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the demo's input, always the same bytes:
+"""make_data.py [OUT_DIR]: writes the demo's input, always the same bytes, to OUT_DIR or demo/data:
 
-  demo/data/topic_db.jsonl       what Maxwell writes for a shop's database: 46 tables bootstrapped and then changed, DDL records,
+  topic_db.jsonl       what Maxwell writes for a shop's database: 46 tables bootstrapped and then changed, DDL records,
                                  tombstones and broken lines
-  demo/data/table_process.jsonl  the configuration stream in the Debezium shape: a snapshot of ten rows, then changes
-  demo/data/cart_add.jsonl       twenty minutes of additions to the cart around midnight: out of order, some late, some broken
+  table_process.jsonl  the configuration stream in the Debezium shape: a snapshot of ten rows, then changes
+  cart_add.jsonl       twenty minutes of additions to the cart around midnight: out of order, some late, some broken
 
 demo/oracle.py computes what the jobs must make of them.
 """
@@ -285,8 +285,8 @@ def cart_add():
 
 
 def main():
-    out = HERE / "data"
-    out.mkdir(exist_ok=True)
+    out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "data"
+    out.mkdir(parents=True, exist_ok=True)
     for name, lines in (("topic_db", topic_db()), ("table_process", table_process()), ("cart_add", cart_add())):
         (out / f"{name}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
 

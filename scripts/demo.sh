@@ -3,11 +3,11 @@
 #
 #   scripts/demo.sh [OUT_DIR]      default demo-out, which is removed first
 #
-# build/release must have been built (`make demo` does that).
+# SLUICE names another command than build/release/bin/sluice, which `make demo` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-sluice=build/release/bin/sluice
+sluice=${SLUICE:-build/release/bin/sluice}
 [ -x "$sluice" ] || { echo "demo.sh: $sluice is not there; run 'make build'" >&2; exit 1; }
 [ $# -le 1 ] || { echo "usage: scripts/demo.sh [OUT_DIR]" >&2; exit 64; }
 export DEMO_OUT=${1:-demo-out}

@@ -58,7 +58,7 @@ fetch_jars() {
   if [ ! -d "$jars" ]; then
     echo "fetching Kafka's jars into $jars"
     rm -rf "$jars.part"
-    mvn -B -q -f "$here/pom.xml" dependency:copy-dependencies "-Dlibs=$jars.part" || fail "could not fetch Kafka's jars"
+    mvn -B -q -Dstyle.color=never -f "$here/pom.xml" dependency:copy-dependencies "-Dlibs=$jars.part" || fail "could not fetch Kafka's jars"
     mv "$jars.part" "$jars"
   fi
   exec 9>&-
