@@ -64,6 +64,7 @@ class Diagnostics {
   std::string quoted_line(const Location& at) const;
 
   std::vector<Diagnostic> diagnostics_;
+  std::set<std::pair<Location, std::string>> seen_;  // place, code + message
   size_t errors_ = 0;
   std::map<std::string, std::vector<std::string>> sources_;  // file → lines
   std::set<std::pair<std::string, int>> hidden_lines_;

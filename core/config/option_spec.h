@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,11 +77,19 @@ struct OptionScope {
   std::string noun = "option";  // what a key is called in messages: "option", "setting"
   // Keys that are legal here and checked by somebody else, such as nested sections.
   std::vector<std::string> also_known;
+  // What an unknown key is called here: words of other tools, `type` → `use`.
+  std::map<std::string, std::string> synonyms;
   // Where else an unknown key is at home: returns `at the operator, beside "use"` or empty.
   std::function<std::string(const std::string& key)> home_of;
   // Required options that were found at a wrong place and reported there.
   std::set<std::string> reported_elsewhere;
 };
+
+// The legal key that `key` was probably meant to be, or empty.
+std::string meant_key(const std::string& key, const std::vector<OptionSpec>& specs, const OptionScope& scope);
+
+// Does the name of an option or property speak of a password, secret, token or private key?
+bool is_secret_name(std::string_view name);
 
 // Checks `node` (a map or nothing; nullptr when the section is absent) against `specs` and returns the values with
 // defaults filled in. Every problem goes to `diagnostics`; the values are complete only when none was an error.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,8 @@ struct OperatorSection {
   std::optional<EventTimeSection> event_time;
   OptionValues options;  // checked, defaults filled in
   std::optional<OnError> on_error;
+  // Keys that were given wrongly and reported: the graph checks do not call them missing.
+  std::set<std::string> reported;
 };
 
 // A plain value, in the order of the file. Refers to the catalog it was checked against.

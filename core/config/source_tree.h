@@ -23,6 +23,7 @@ struct Node {
   Kind kind = Kind::kNull;
   std::string scalar;       // text of a scalar, without quotes, variables replaced
   bool quoted = false;      // written in quotes or as a block: never a number or bool by itself
+  bool replaced = false;    // a variable stood in it: characters do not correspond to columns of the file
   bool unresolved = false;  // a variable in it is not set; reported already, so nobody complains about the value again
   Location at;              // first character of the value; of its key when there is no value at all
   int last_line = 0;        // line on which the value ends
