@@ -14,7 +14,8 @@ start-up costs seconds, so the table also says what is left without it: less the
 The peer's modes: `course` as the course writes the jobs, `tuned` (default) and `peek` (job DIM only) as an expert would.
 
 BENCH_N, BENCH_PARALLELISM, BENCH_JOBS, BENCH_SIDES, BENCH_PEER_MODE in the environment are the options' defaults. Data is made
-once and kept in SLUICE_CACHE (default ~/.cache/sluice); 5,000,000 messages a topic take 5 GB there, and as much for the broker while it runs.
+once and kept in SLUICE_CACHE (default ~/.cache/sluice); 5,000,000 messages a topic take 5 GB there, and as much again for the
+broker while it runs.
 """
 import argparse
 import json
@@ -26,17 +27,16 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 
 import broker as kafka
+import dataset
 import peer as flink
 
 # This process stays small (data is made, dumped and compared by child processes): Linux counts the memory of the process that
 # starts a child towards the child's peak.
-BENCH = pathlib.Path(__file__).resolve().parent
+BENCH = dataset.BENCH
 ROOT = BENCH.parent
 CONFIG = BENCH / "dim_config.jsonl"
-CACHE = pathlib.Path(os.environ.get("SLUICE_CACHE") or pathlib.Path.home() / ".cache" / "sluice")
 INPUTS = {"dim": ("topic_db", "id"), "dws": ("cart_add", "user_id")}  # job: kind of data, what its partitions are chosen by
 PARTITIONS = 2
 START_UP_MESSAGES = 1_000
@@ -49,28 +49,6 @@ def say(text):
 
 class DoesNotCount(Exception):
     pass
-
-
-def python(*arguments, **more):
-    return subprocess.run([sys.executable, *map(str, arguments)], stdout=subprocess.PIPE, text=True, **more)
-
-
-def make_data(messages):
-    """The folder with the input of both jobs and the oracle's answers."""
-    sources = b"".join((BENCH / name).read_bytes() for name in ("gen.py", "oracle.py", "dim_config.jsonl"))
-    folder = CACHE / "bench-data" / f"{messages}-{zlib.crc32(sources):08x}"
-    if folder.exists():
-        return folder
-    say(f"making {messages} messages a topic in {folder}")
-    part = folder.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    shutil.copy(BENCH / "dim_config.jsonl", part)
-    for kind, _ in INPUTS.values():
-        python(BENCH / "gen.py", kind, messages, "--out", part / f"{kind}.jsonl", check=True)
-    python(BENCH / "oracle.py", "make", part, check=True)
-    part.rename(folder)
-    return folder
 
 
 def measured(command, log, **more):
@@ -94,7 +72,7 @@ class Bench:
         self.folder = folder
         self.tools = pathlib.Path(options.build) / "bench"
         self.sluice = pathlib.Path(options.build) / "bin" / "sluice"
-        self.peer = flink.Peer(CACHE) if "peer" in options.sides else None
+        self.peer = flink.Peer(dataset.CACHE) if "peer" in options.sides else None
         self.runs = 0
 
     def load(self, job, data, topic):
@@ -141,7 +119,8 @@ class Bench:
         dump = folder / "output.jsonl"
         self.broker.dump(out_topic, dump)
         with open(dump, "rb") as lines:
-            checked = python(BENCH / "oracle.py", f"check-{job}", data, stdin=lines)
+            command = [sys.executable, BENCH / "oracle.py", f"check-{job}", data]
+            checked = subprocess.run(command, stdin=lines, stdout=subprocess.PIPE, text=True)
         if checked.returncode != 0:
             raise DoesNotCount(checked.stdout.strip() or "the oracle failed")
 
@@ -179,7 +158,7 @@ def table(lines, start_up):
 
 def start_up_cpu(bench, jobs, sides):
     """{(side, job): CPU seconds of a run on few messages}"""
-    data, cpu = make_data(START_UP_MESSAGES), {}
+    data, cpu = dataset.folder_of(START_UP_MESSAGES), {}
     for job in jobs:
         topic = f"{INPUTS[job][0]}_start"
         bench.load(job, data, topic)
@@ -191,7 +170,7 @@ def start_up_cpu(bench, jobs, sides):
 
 
 def run_all(options, bench):
-    data, lines, complete = make_data(options.messages), [], True
+    data, lines, complete = dataset.folder_of(options.messages), [], True
     running = [side for side in ("sluice", "peer") if side in options.sides]
     start_up = start_up_cpu(bench, options.jobs, running)
     for job in options.jobs:
@@ -234,8 +213,8 @@ def parse_options():
 def main():
     options = parse_options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the broker is stopped
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="bench-run-", dir=CACHE) as folder:
+    dataset.CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bench-run-", dir=dataset.CACHE) as folder:
         broker = kafka.Broker(pathlib.Path(folder) / "kafka")
         try:
             return run_all(options, Bench(options, broker, pathlib.Path(folder)))

@@ -2,7 +2,7 @@
 """make_data.py [OUT_DIR]: writes the demo's input, always the same bytes, to OUT_DIR or demo/data:
 
   topic_db.jsonl       what Maxwell writes for a shop's database: 46 tables bootstrapped and then changed, DDL records,
-                                 tombstones and broken lines
+                       tombstones and broken lines
   table_process.jsonl  the configuration stream in the Debezium shape: a snapshot of ten rows, then changes
   cart_add.jsonl       twenty minutes of additions to the cart around midnight: out of order, some late, some broken
 
