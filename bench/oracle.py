@@ -184,8 +184,9 @@ def check_dim(data_dir):
 
 def window_differences(want, got):
     by_start = collections.defaultdict(list)
-    for row in got:
-        by_start[row["stt"]].append({"stt": row["stt"], "edt": row["edt"], "cart_add_uu_ct": int(row["cart_add_uu_ct"])})
+    for row in map(dict, got):
+        window = {name: row.get(name) for name in ("stt", "edt", "cart_add_uu_ct")}
+        by_start[window["stt"]].append(window)
     for row in want:
         same_start = by_start.pop(row["stt"], [])
         if same_start != [row]:

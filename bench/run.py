@@ -56,7 +56,11 @@ def measured(command, log, **more):
     with open(log, "wb") as out:
         launched = time.time()
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT, **more)
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:  # interrupted: nothing outlives the benchmark
+            os.kill(child.pid, signal.SIGKILL)
+            raise
         wall = time.time() - launched
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
@@ -158,6 +162,8 @@ def table(lines, start_up):
 
 def start_up_cpu(bench, jobs, sides):
     """{(side, job): CPU seconds of a run on few messages}"""
+    if not sides:
+        return {}
     data, cpu = dataset.folder_of(START_UP_MESSAGES), {}
     for job in jobs:
         topic = f"{INPUTS[job][0]}_start"

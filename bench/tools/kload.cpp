@@ -54,6 +54,7 @@ Producer MakeProducer(const char* brokers, long* refused) {
     if (rd_kafka_conf_set(conf, name, value, error, sizeof error) != RD_KAFKA_CONF_OK) Fail(error);
   };
   set("bootstrap.servers", brokers);
+  set("log_level", "3");  // errors only: a broker that has just started makes it retry, with a warning
   set("linger.ms", "20");
   set("batch.size", "1000000");
   set("message.max.bytes", "10485760");
