@@ -427,6 +427,9 @@ typedef struct sluice_context {
   /* Sources. */
   void (*split_status)(const struct sluice_context*, uint32_t split, uint32_t flags); /* [operator] */
   void (*split_lag)(const struct sluice_context*, uint32_t split, int64_t rows);      /* [operator] rows behind its end */
+  /* Where to go on, without a row: the resolved start position (in assign or the first poll, so that a checkpoint
+   * before the first row holds it), positions behind control records and heartbeats. Behind all rows emitted so far. */
+  void (*split_position)(const struct sluice_context*, uint32_t split, sluice_str position); /* [operator] */
 
   int64_t (*watermark)(const struct sluice_context*); /* [operator] */
   int64_t (*now)(const struct sluice_context*);       /* [any] wall clock; manual in tests */

@@ -364,6 +364,11 @@ class Source : public Operator<ConfigT> {
   }
   void split_status(uint32_t split, uint32_t flags) const noexcept { this->context()->split_status(this->context(), split, flags); }
   void split_lag(uint32_t split, int64_t rows) const noexcept { this->context()->split_lag(this->context(), split, rows); }
+  // Where to go on, without a row: the resolved start position (say it in assign() or the first poll(): a checkpoint
+  // before the first row then holds it), positions behind control records.
+  void move_position(uint32_t split, std::string_view position) const noexcept {
+    this->context()->split_position(this->context(), split, str(position));
+  }
 };
 
 }  // namespace sluice
