@@ -1,0 +1,52 @@
+// From what the user wrote as `path` to the files that it means, and texts about paths.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/status.hpp"
+
+namespace sluice::file {
+
+// A `path` option: one file, a folder (its files, not those of its sub-folders) or a glob pattern. A value; asks the
+// file system anew with each call.
+class FileSet {
+ public:
+  explicit FileSet(std::string path) : path_(std::move(path)) {}
+
+  // What is there now, sorted. Hidden files (a name that begins with a dot) and what is no regular file are left out.
+  Status list(std::vector<std::string>* files) const;
+  // The path cannot mean more than one file: it is no pattern and no folder.
+  bool is_single_file() const;
+  // "no such file: data/x.jsonl (the working directory is /srv)"; says what was looked for.
+  std::string not_found_message() const;
+
+ private:
+  bool is_pattern() const;
+  std::string path_;
+};
+
+// "Permission denied" for an errno value.
+std::string error_text(int error_number);
+
+// A file descriptor that is closed with its owner.
+class FileDescriptor {
+ public:
+  FileDescriptor() noexcept = default;
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() { reset(); }
+
+  int get() const noexcept { return fd_; }
+  bool is_open() const noexcept { return fd_ >= 0; }
+  int release() noexcept;
+  void reset() noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace sluice::file
