@@ -66,6 +66,6 @@ class Peer:
                    "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"]
         options = {"in": topic, "out": out_topic, "group": out_topic, "brokers": broker, "parallelism": str(parallelism),
                    "mode": mode, "config": str(config), "ckpt-dir": f"file://{folder}/checkpoints", "tmp": str(folder)}
-        return ["java", f"-Xmx{HEAP}", *opens, *exports, f"-Dlog4j.configurationFile=file:{SOURCES}/log4j2.properties",
+        return ["java", f"-Xmx{HEAP}", f"-Djava.io.tmpdir={folder}", *opens, *exports, f"-Dlog4j.configurationFile=file:{SOURCES}/log4j2.properties",
                 f"-Dlog.file={folder}/flink.log", "-cp", self._class_path(), MAIN_CLASS[job],
                 *(x for name, value in options.items() for x in ("--" + name, value))]
