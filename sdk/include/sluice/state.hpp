@@ -90,8 +90,8 @@ class StateHandle {
     *value = v.data == nullptr ? std::string_view() : std::string_view(v.data, v.size);
     return s;
   }
-  Status get_many_raw(size_t count, const sluice_str* keys, sluice_str* values) const {
-    return detail::call([&](sluice_error* e) { return ctx_->state_get(ctx_, index_, count, keys, nullptr, values, e); });
+  Status get_many_raw(size_t count, const sluice_str* keys, const sluice_str* subkeys, sluice_str* values) const {
+    return detail::call([&](sluice_error* e) { return ctx_->state_get(ctx_, index_, count, keys, subkeys, values, e); });
   }
   Status put_raw(std::string_view key, std::string_view subkey, std::string_view value) const {
     const sluice_str k = str(key), sub = str(subkey), v = str(value);
@@ -149,7 +149,7 @@ class ValueState final : public StateHandle {
     return decode(bytes, found, value);
   }
   // Values of many keys in one call: the fast way. `values[i].data == nullptr`: absent. Decode with Codec<V>.
-  Status get_many(size_t count, const sluice_str* keys, sluice_str* values) const { return get_many_raw(count, keys, values); }
+  Status get_many(size_t count, const sluice_str* keys, sluice_str* values) const { return get_many_raw(count, keys, nullptr, values); }
   Status put(std::string_view key, const V& value) const { return put_raw(key, {}, encode(value)); }
   Status erase(std::string_view key) const { return erase_raw(key, {}); }
 };
@@ -164,6 +164,10 @@ class MapState final : public StateHandle {
     std::string_view bytes;
     SLUICE_CHECK_OK(get_raw(key, subkey, &bytes));
     return decode(bytes, found, value);
+  }
+  // Of many pairs of key and subkey in one call, as ValueState::get_many.
+  Status get_many(size_t count, const sluice_str* keys, const sluice_str* subkeys, sluice_str* values) const {
+    return get_many_raw(count, keys, subkeys, values);
   }
   Status put(std::string_view key, std::string_view subkey, const V& value) const { return put_raw(key, subkey, encode(value)); }
   Status erase(std::string_view key, std::string_view subkey) const { return erase_raw(key, subkey); }
