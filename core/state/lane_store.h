@@ -14,7 +14,7 @@
 namespace sluice::state {
 
 struct StateResourcesOptions {
-  uint64_t memory_bytes = 64ull << 20;  // for all lanes together. Default: 64 MiB; half for hot caches, half for RocksDB
+  uint64_t memory_bytes = 64ull << 20;  // for all lanes together. Default: 64 MiB; three quarters for hot caches, the rest for RocksDB
   const base::Clock* clock = nullptr;   // null: the system's. Outlives the resources
 };
 

@@ -22,7 +22,7 @@ using StateVisitor = std::function<bool(std::string_view key, std::string_view v
 // written in between. "Now" of the TTL clock is read once between two end_call()s.
 //
 // Expiry is stored with each entry and renewed by every put(). An entry without one (its state had no TTL when it was
-// written) gets one when it is next read or written, or when a compaction meets it.
+// written) gets one when it is next got or put, or when a compaction meets it. Expiry of the other TTL clock counts as none.
 //
 // Errors: kRetry (no space), kFatal (corruption, other I/O errors, an entry of a format that cannot be read).
 class StateTable {

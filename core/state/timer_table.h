@@ -44,7 +44,6 @@ class TimerTable {
   size_t size() const noexcept { return pending_[0].size() + pending_[1].size(); }
 
  private:
-  friend class LaneStore;
   friend struct TimerPersistence;
   void mark(TimerClock clock, const Timer& timer, bool present);
 
