@@ -54,6 +54,7 @@ class Needs {
 class Row {
  public:
   Row& set(std::string_view name, const Value& value) { members_.push_back({str(name), value.raw()}); return *this; }
+  // Unless they are set, both are those of the row it was made of.
   Row& event_time(int64_t ms) noexcept { event_time_ = ms; return *this; }
   Row& change(sluice_change c) noexcept { change_ = static_cast<uint8_t>(c); return *this; }
 
@@ -137,13 +138,27 @@ class Output {
     attached_values_.clear();
     return s;
   }
+  // One emit() for each run of rows that say the same columns: a column that is there would stop the rows without a
+  // value of their own from inheriting that of from_row.
   Status flush_made() {
+    Status s;
+    for (size_t begin = 0; begin < made_.size() && s.is_ok();) {
+      const bool timed = made_[begin].event_time_ != SLUICE_NO_TIME, changed = made_[begin].change_ != SLUICE_CHANGE_NONE;
+      size_t end = begin + 1;
+      while (end < made_.size() && (made_[end].event_time_ != SLUICE_NO_TIME) == timed && (made_[end].change_ != SLUICE_CHANGE_NONE) == changed) ++end;
+      s = emit_made(begin, end, timed, changed);
+      begin = end;
+    }
+    made_.clear();
+    return s;
+  }
+  Status emit_made(size_t begin, size_t end, bool timed, bool changed) {
     std::vector<sluice_value> bodies;
     std::vector<uint32_t> from;
     std::vector<int64_t> times;
     std::vector<uint8_t> changes;
-    bool any_time = false, any_change = false;
-    for (const Row& r : made_) {
+    for (size_t i = begin; i < end; ++i) {
+      const Row& r = made_[i];
       sluice_value v;
       v.type = SLUICE_MAP;
       v.reserved = 0;
@@ -153,20 +168,16 @@ class Output {
       from.push_back(r.from_row_);
       times.push_back(r.event_time_);
       changes.push_back(r.change_);
-      any_time = any_time || r.event_time_ != SLUICE_NO_TIME;
-      any_change = any_change || r.change_ != SLUICE_CHANGE_NONE;
     }
     sluice_rows rows;
     std::memset(&rows, 0, sizeof rows);
     rows.struct_size = sizeof rows;
-    rows.size = static_cast<uint32_t>(made_.size());
+    rows.size = static_cast<uint32_t>(end - begin);
     rows.body = bodies.data();
     rows.from_row = from.data();
-    if (any_time) rows.event_time = times.data();
-    if (any_change) rows.change = changes.data();
-    Status s = detail::call([&](sluice_error* e) { return ctx_->emit(ctx_, made_port_, &rows, e); });
-    made_.clear();
-    return s;
+    if (timed) rows.event_time = times.data();
+    if (changed) rows.change = changes.data();
+    return detail::call([&](sluice_error* e) { return ctx_->emit(ctx_, made_port_, &rows, e); });
   }
 
   const sluice_context* ctx_;

@@ -64,7 +64,7 @@ struct SplitInfo {
   std::string id;
   uint32_t flags = 0;
   std::optional<int64_t> lag = std::nullopt;
-  std::optional<std::string> position = std::nullopt;  // of the last row that was emitted
+  std::optional<std::string> position = std::nullopt;  // where to go on after a restore
 };
 
 // Owned by the harness, lives as long as it; its contexts belong to one instance each. Functions of the contract's
@@ -362,8 +362,8 @@ class FakeHost {
         if (!SLUICE_HAS(attached[c], sluice_attached, values)) return breach(e, "forward() with a column that is too short");
         const sluice_value& v = attached[c]->values[i];
         if (is_dead(v) || is_dead(attached[c]->name)) return kept_view(e, "forward");
-        if (v.type == SLUICE_ABSENT) continue;
         added.emplace_back(std::string(view(attached[c]->name)), std::string());
+        if (v.type == SLUICE_ABSENT) continue;  // the row has no such field
         if (std::string problem = json::write(v, &added.back().second); !problem.empty()) return breach(e, "forward() with " + problem);
       }
       if (!o.tombstone) {
@@ -596,6 +596,15 @@ class FakeHost {
       in_call(x, nullptr, "split_lag", [&](FakeHost& h) {
         if (split >= h.splits.size()) return h.breach(nullptr, "split_lag() of split " + std::to_string(split) + ", which was not assigned");
         h.splits[split].lag = rows;
+        return sluice_code{SLUICE_OK};
+      });
+    };
+    c->split_position = [](const sluice_context* x, uint32_t split, sluice_str position) noexcept {
+      in_call(x, nullptr, "split_position", [&](FakeHost& h) {
+        if (split >= h.splits.size()) return h.breach(nullptr, "split_position() of split " + std::to_string(split) + ", which was not assigned");
+        if (position.data == nullptr) return h.breach(nullptr, "split_position() without a position");
+        if (h.is_dead(position)) return h.kept_view(nullptr, "split_position");
+        h.splits[split].position = std::string(view(position));
         return sluice_code{SLUICE_OK};
       });
     };

@@ -14,8 +14,9 @@
 // than OK; the try_… functions give the Status instead), ContractBreach (the operator broke a rule of sluice/abi.h:
 // views kept, foreign threads, rows out of range, …), HarnessError (the test asks for what cannot be).
 //
-// Like the real host: rows of an epoch sink are kept and given to it at commit(); a row that is forwarded must be valid
-// JSON, else it is rejected; output of a call that did not return OK is discarded.
+// Like the real host: a row whose structure is broken, or that is no JSON object, is rejected before the operator sees
+// it, and one that is forwarded must be valid throughout; rows of an epoch sink are kept and given to it at commit();
+// output of a transform's call that did not return OK is discarded.
 #pragma once
 #include "sluice/module.hpp"
 #include "sluice/testing/operator_harness.hpp"

@@ -14,8 +14,9 @@
 
 namespace sluice::testing::json {
 
-// Values nested deeper than this are refused, so that no input can exhaust the stack.
-inline constexpr int kMaxDepth = 1024;
+// The limits of the real host: levels of nesting, characters of a number.
+inline constexpr int kMaxDepth = 512;
+inline constexpr size_t kMaxNumberLength = 255;
 
 // Length of the well-formed UTF-8 sequence that `text` begins with; 0: there is none.
 inline size_t utf8_sequence(std::string_view text) {
@@ -59,7 +60,8 @@ inline void append_utf8(uint32_t point, std::string* out) {
 // Walks over a text, checking it. Every function returns false with problem() set at the first fault. A plain value.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  // Not strict: only UTF-8, brackets, commas, colons and quotes are checked, not what a scalar says.
+  explicit Scanner(std::string_view text, bool strict = true) : text_(text), strict_(strict) {}
 
   const std::string& problem() const { return problem_; }
   size_t position() const { return at_; }
@@ -83,10 +85,10 @@ class Scanner {
       case '{': return members(depth, '}', true);
       case '[': return members(depth, ']', false);
       case '"': return string(nullptr);
-      case 't': return word("true");
-      case 'f': return word("false");
-      case 'n': return word("null");
-      default: return number();
+      case 't': return strict_ ? word("true") : token();
+      case 'f': return strict_ ? word("false") : token();
+      case 'n': return strict_ ? word("null") : token();
+      default: return strict_ ? number() : token();
     }
   }
   // A string in quotes; `out` may be null.
@@ -155,7 +157,17 @@ class Scanner {
     while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
     return at_ > start ? true : fail("not a JSON value");
   }
+  bool token() {
+    const size_t start = at_;
+    while (at_ < text_.size() && std::string_view(",:{}[]\" \t\r\n").find(text_[at_]) == std::string_view::npos) {
+      const size_t n = utf8_sequence(text_.substr(at_));
+      if (n == 0) return fail("invalid UTF-8");
+      at_ += n;
+    }
+    return at_ > start ? true : fail("not a JSON value");
+  }
   bool number() {
+    const size_t start = at_;
     if (peek() == '-') ++at_;
     if (peek() == '0') {
       ++at_;
@@ -172,7 +184,7 @@ class Scanner {
       if (peek() == '+' || peek() == '-') ++at_;
       if (!digits()) return false;
     }
-    return true;
+    return at_ - start <= kMaxNumberLength ? true : fail("a number of more than " + std::to_string(kMaxNumberLength) + " characters");
   }
   bool members(int depth, char close, bool named) {
     if (depth >= kMaxDepth) return fail("nested too deep");
@@ -205,6 +217,13 @@ class Scanner {
   }
   bool escape(std::string* out) {
     ++at_;
+    if (!strict_) {
+      if (at_ >= text_.size()) return fail("a string has no end");
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return fail("control character in a string");
+      const size_t n = utf8_sequence(text_.substr(at_));
+      at_ += n > 0 ? n : 1;
+      return n > 0 ? true : fail("invalid UTF-8");
+    }
     const char c = peek();
     ++at_;
     static constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
@@ -228,6 +247,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  bool strict_;
   size_t at_ = 0;
   std::string problem_;
 };
@@ -238,11 +258,19 @@ inline std::string problem_of(std::string_view text) {
   return s.value() && s.end() ? std::string() : s.problem();
 }
 
+// What the host looks at in every record, whatever operators read of it: empty when it is an object of sound structure.
+inline std::string record_problem(std::string_view text) {
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return "empty: no JSON text";
+  Scanner s(text, false);
+  if (!s.value() || !s.end()) return s.problem();
+  return text[start] == '{' ? std::string() : "not a JSON object";
+}
+
 // A member of an object (name unescaped) or an element of an array (name empty); the value as text.
 struct Part {
   std::string name;
   std::string_view text;
-  size_t begin = 0, end = 0;  // of the member in the whole text, name included
 };
 
 // One level of an object or array. Only brackets, quotes and names are checked: values inside may be broken.
@@ -270,7 +298,6 @@ inline bool take_apart(std::string_view text, std::vector<Part>* parts, std::str
   while (true) {
     Part part;
     s.space();
-    part.begin = s.position();
     if (open == '{') {
       if (!s.string(&part.name)) return failed("");
       s.space();
@@ -279,8 +306,7 @@ inline bool take_apart(std::string_view text, std::vector<Part>* parts, std::str
     s.space();
     const size_t start = s.position();
     if (!s.skip()) return failed("");
-    part.end = s.position();
-    part.text = text.substr(start, part.end - start);
+    part.text = text.substr(start, s.position() - start);
     parts->push_back(std::move(part));
     s.space();
     if (s.peek() == ',') {
@@ -318,18 +344,35 @@ inline void quote(std::string_view text, std::string* out) {
   out->push_back('"');
 }
 
+// The shortest digits that read back as the same number, written as the host does: 1.0, 0.001, 1e30.
+inline std::string number_text(double d) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;
+  std::string text(buffer, end), sign, digits;
+  if (text[0] == '-') sign = "-", text.erase(0, 1);
+  const size_t e = text.find('e');
+  for (const char c : text.substr(0, e))
+    if (c != '.') digits.push_back(c);
+  if (digits == "0") return sign + "0.0";
+  const int point = std::stoi(text.substr(e + 1)) + 1;  // digits before the point
+  const int length = static_cast<int>(digits.size());
+  if (length <= point && point <= 21) return sign + digits + std::string(static_cast<size_t>(point - length), '0') + ".0";
+  if (0 < point && point <= 21) return sign + digits.insert(static_cast<size_t>(point), ".");
+  if (-6 < point && point <= 0) return sign + "0." + std::string(static_cast<size_t>(-point), '0') + digits;
+  if (length > 1) digits.insert(1, ".");
+  return sign + digits + "e" + std::to_string(point - 1);
+}
+
 // Appends a value that a plugin made. Empty: done; else what is wrong with it.
 inline std::string write(const sluice_value& v, std::string* out, int depth = 0) {
   if (depth > kMaxDepth) return "nested too deep";
   switch (v.type) {
-    case SLUICE_NULL: out->append("null"); return {};
+    case SLUICE_ABSENT: case SLUICE_NULL: out->append("null"); return {};
     case SLUICE_BOOL: out->append(v.as.i64 != 0 ? "true" : "false"); return {};
     case SLUICE_INT64: out->append(std::to_string(v.as.i64)); return {};
     case SLUICE_DOUBLE: {
       if (!std::isfinite(v.as.f64)) return "a number that is not finite";
-      char buffer[32];
-      const auto r = std::to_chars(buffer, buffer + sizeof buffer, v.as.f64);
-      out->append(buffer, static_cast<size_t>(r.ptr - buffer));
+      out->append(number_text(v.as.f64));
       return {};
     }
     case SLUICE_NUMBER: {
@@ -364,7 +407,6 @@ inline std::string write(const sluice_value& v, std::string* out, int depth = 0)
       out->push_back('[');
       for (size_t i = 0; i < v.as.list.size; ++i) {
         if (i > 0) out->push_back(',');
-        if (v.as.list.items[i].type == SLUICE_ABSENT) return "an absent value in a list";
         if (std::string problem = write(v.as.list.items[i], out, depth + 1); !problem.empty()) return problem;
       }
       out->push_back(']');
@@ -372,12 +414,9 @@ inline std::string write(const sluice_value& v, std::string* out, int depth = 0)
     }
     case SLUICE_MAP: {
       out->push_back('{');
-      bool first = true;
       for (size_t i = 0; i < v.as.map.size; ++i) {
         const sluice_member& m = v.as.map.members[i];
-        if (m.value.type == SLUICE_ABSENT) continue;  // a field that is not there is not written
-        if (!first) out->push_back(',');
-        first = false;
+        if (i > 0) out->push_back(',');
         quote(view(m.name), out);
         out->push_back(':');
         if (std::string problem = write(m.value, out, depth + 1); !problem.empty())
@@ -390,26 +429,33 @@ inline std::string write(const sluice_value& v, std::string* out, int depth = 0)
   }
 }
 
-// The text of an object with members added behind the others; a member of the same name is replaced.
+// The text of a valid object with members added behind the others, written anew as the host does. A member of the same
+// name is replaced; an added text that is empty only takes it away.
 inline std::string with_members(std::string_view object, const std::vector<std::pair<std::string, std::string>>& added) {
   std::vector<Part> parts;
   std::string problem;
   if (added.empty() || !take_apart(object, &parts, &problem)) return std::string(object);
   std::string out = "{";
-  const auto add = [&](std::string_view text) {
+  const auto add = [&](std::string_view name, std::string_view text) {
     if (out.size() > 1) out.push_back(',');
-    out.append(text);
+    quote(name, &out);
+    out.push_back(':');
+    if (text[0] != '"') {
+      out.append(text);
+      return;
+    }
+    std::string value;
+    Scanner s(text);
+    static_cast<void>(s.string(&value));
+    quote(value, &out);
   };
   for (const Part& p : parts) {
     bool replaced = false;
     for (const auto& a : added) replaced = replaced || a.first == p.name;
-    if (!replaced) add(object.substr(p.begin, p.end - p.begin));
+    if (!replaced) add(p.name, p.text);
   }
-  for (const auto& a : added) {
-    std::string member;
-    quote(a.first, &member);
-    add(member + ":" + a.second);
-  }
+  for (const auto& a : added)
+    if (!a.second.empty()) add(a.first, a.second);
   return out + "}";
 }
 

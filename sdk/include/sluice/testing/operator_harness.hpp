@@ -418,8 +418,15 @@ inline Status OperatorHarness::deliver(uint32_t port, std::vector<InputRow> rows
     keyed_ = keyed_ || r.meta.key.has_value();
     if (port == SLUICE_PORT_MAIN && (desc_->flags & SLUICE_OP_KEYED) != 0 && !r.meta.key)
       throw HarnessError("push(): the operator is keyed: give a key, push(json, {\"key\"})");
-    if (r.tombstone && needs_.accepts_tombstones == 0) ++tombstones_dropped_;
-    else kept.push_back(std::move(r));
+    if (r.tombstone && needs_.accepts_tombstones == 0) {
+      ++tombstones_dropped_;
+      continue;
+    }
+    // The host looks at the structure of every record before an operator sees it.
+    if (std::string problem = r.tombstone ? std::string() : json::record_problem(r.payload); !problem.empty())
+      host_.rejected.push_back({std::move(r.payload), "not valid JSON: " + problem});
+    else
+      kept.push_back(std::move(r));
   }
   if (kept.empty()) return Status::ok();
   if (epoch_sink()) {
