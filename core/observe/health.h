@@ -1,0 +1,28 @@
+// Is the job well? What a load balancer, a container's probe or a cron job asks.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observe/progress.h"
+
+namespace sluice::observe {
+
+struct HealthLimits {
+  int64_t checkpoint_interval_ms = 0;  // 0: there are no periodic checkpoints to be too old
+  int64_t checkpoint_timeout_ms = 0;
+};
+
+struct Health {
+  std::vector<std::string> problems;  // empty: well
+  bool ok() const { return problems.empty(); }
+};
+
+// Not well: not running yet, failed, or the newest checkpoint (the start, before there is one) is older than
+// 3 × interval + timeout.
+Health health_of(const Progress& progress, const HealthLimits& limits);
+
+// {"status":"ok","phase":"running","problems":[]}
+std::string health_json(const Progress& progress, const Health& health);
+
+}  // namespace sluice::observe
