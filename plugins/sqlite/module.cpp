@@ -1,0 +1,3 @@
+#include "sqlite_sink.h"
+
+SLUICE_MODULE("sluice-sqlite", "0.1.0", sluice::sqlite::SqliteSink)
