@@ -156,7 +156,7 @@ class GraphCheck {
 
   void check_key(const OperatorSection& op) {
     if (op.spec == nullptr) return;
-    if (op.key_at && !op.spec->keyed) {
+    if (op.key_at && !op.spec->keyed && !op.spec->key_optional) {
       diagnostics_.error(*op.key_at, "unexpected-key", op.path + ".key",
                          op.use + " works without a key; remove \"key\" from " + name(op));
     }

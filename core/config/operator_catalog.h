@@ -21,6 +21,7 @@ struct OperatorSpec {
   Kind kind = Kind::kTransform;
   bool broadcast_input = false;  // has a second input that every lane gets whole
   bool keyed = false;            // needs `key:`
+  bool key_optional = false;     // may have `key:`
   bool stateful = false;
   std::vector<std::string> output_ports;  // besides the main output: "late"
   std::vector<OptionSpec> options;

@@ -47,7 +47,8 @@ config::OperatorSpec operator_spec(const sluice_operator_desc& d, const std::str
            : d.kind == SLUICE_SINK ? config::OperatorSpec::Kind::kSink
                                    : config::OperatorSpec::Kind::kTransform;
   s.broadcast_input = (d.flags & SLUICE_OP_BROADCAST) != 0;
-  s.keyed = (d.flags & SLUICE_OP_KEYED) != 0;
+  s.key_optional = (d.flags & (SLUICE_OP_KEY_OPTIONAL | SLUICE_OP_TWO_PHASE)) != 0;
+  s.keyed = (d.flags & SLUICE_OP_KEYED) != 0 && !s.key_optional;
   s.stateful = d.state_count > 0;
   for (size_t i = 0; i < d.output_port_count; ++i) s.output_ports.emplace_back(view(d.output_ports[i]));
   for (size_t i = 0; i < d.option_count; ++i) s.options.push_back(option_spec(*d.options[i]));

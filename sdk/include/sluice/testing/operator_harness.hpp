@@ -416,7 +416,8 @@ inline Status OperatorHarness::deliver(uint32_t port, std::vector<InputRow> rows
       w = *r.meta.watermark;
     }
     keyed_ = keyed_ || r.meta.key.has_value();
-    if (port == SLUICE_PORT_MAIN && (desc_->flags & SLUICE_OP_KEYED) != 0 && !r.meta.key)
+    constexpr uint32_t kMayBeWithout = SLUICE_OP_KEY_OPTIONAL | SLUICE_OP_TWO_PHASE;
+    if (port == SLUICE_PORT_MAIN && (desc_->flags & SLUICE_OP_KEYED) != 0 && (desc_->flags & kMayBeWithout) == 0 && !r.meta.key)
       throw HarnessError("push(): the operator is keyed: give a key, push(json, {\"key\"})");
     if (r.tombstone && needs_.accepts_tombstones == 0) {
       ++tombstones_dropped_;
