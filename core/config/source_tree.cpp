@@ -72,6 +72,7 @@ class TreeBuilder final : public YAML::EventHandler {
     node.at = source_.location(offset);
     node.last_line = node.at.line;
     progress_.last_scalar = offset;
+    progress_.open_at_scalar = progress_.open;
     progress_.wide_quote = kNone;
     const char first = source_.at(offset);
     if (first == '"' || first == '\'') {
@@ -181,13 +182,18 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void check_colon(const Frame& frame) const {
-    if (!frame.key_is_plain || source_.at(source_.skip_spaces(frame.key_offset + frame.key.size())) == ':') return;
+    if (!frame.key_is_plain) return;
+    const size_t behind = source_.skip_spaces(frame.key_offset + frame.key.size());
+    if (source_.at(behind) == ':') return;
+    const bool at_end = source_.text().find_first_not_of(" \t\r\n", behind) == kNone;
+    if (at_end && in_flow()) throw unclosed_bracket_problem(source_, progress_);
     throw missing_colon_problem(source_, frame.key_offset);
   }
 
+  bool in_flow() const { return !progress_.open.empty() && progress_.open.back().flow; }
+
   void check_tab(size_t offset) const {
-    const bool in_flow = !progress_.open.empty() && progress_.open.back().flow;
-    if (in_flow || !source_.is_first_visible(offset)) return;
+    if (in_flow() || !source_.is_first_visible(offset)) return;
     if (const size_t tab = source_.tab_in_indentation(offset); tab != kNone) throw tab_problem(source_, tab);
   }
 
@@ -240,10 +246,13 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
     const size_t offset = skip_properties(offset_of(mark));
     check_tag(tag, offset);
+    if (expects_key() && (source_.at(offset) == '{' || source_.at(offset) == '[')) {
+      throw bracket_as_key_problem(source_, offset);
+    }
     if (expects_key()) fail(offset, "syntax", "a key must be a plain text");
     if (frames_.size() >= limits_.depth) too_deep(offset);
     const char first = source_.at(offset);
-    const bool flow = first == '{' || first == '[';
+    const bool flow = first == '{' || first == '[' || in_flow();
     if (!flow) check_tab(offset);
     count(1, 0, offset);
     Frame frame;

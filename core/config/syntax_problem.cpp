@@ -44,11 +44,16 @@ size_t after_dashes(const SourceText& source, size_t offset) {
   return offset;
 }
 
-const ParseProgress::Opened* innermost_flow(const ParseProgress& progress) {
-  return progress.open.empty() || !progress.open.back().flow ? nullptr : &progress.open.back();
+// The innermost bracket that is open; a single pair inside a list opens a map without one.
+const ParseProgress::Opened* innermost_bracket(const SourceText& source, const ParseProgress& progress) {
+  if (progress.open.empty() || !progress.open.back().flow) return nullptr;
+  for (size_t i = progress.open.size(); i-- > 0;) {
+    const char c = source.at(progress.open[i].offset);
+    if (c == '[' || c == '{') return &progress.open[i];
+  }
+  return nullptr;
 }
 
-// The outermost bracket of the innermost run of brackets: where an unclosed one most likely began is the innermost.
 SyntaxProblem unclosed_bracket(const SourceText& source, const ParseProgress::Opened& opened, size_t noticed) {
   const char bracket = source.at(opened.offset);
   SyntaxProblem problem{source.location(opened.offset), "unclosed-bracket",
@@ -68,7 +73,7 @@ SyntaxProblem flow_problem(const SourceText& source, const ParseProgress& progre
     return {source.location(dollar), "unquoted-variable",
             "a variable inside { } or [ ] must stand in quotes: \"${…}\"", {}, {}, {}};
   }
-  const ParseProgress::Opened* opened = innermost_flow(progress);
+  const ParseProgress::Opened* opened = innermost_bracket(source, progress);
   if (opened == nullptr) return {source.location(offset), "syntax", "a \"{\" or \"[\" is not closed", {}, {}, {}};
   const bool at_end = offset >= source.text().size();
   const size_t visible = source.first_visible(offset);
@@ -99,11 +104,16 @@ SyntaxProblem indentation_problem(const SourceText& source, const ParseProgress&
   if (source.at(offset) == '-' && source.at(offset + 1) != ' ' && source.at(offset + 1) != '-') {
     return {source.location(offset), "syntax", "a space is missing after \"-\"", {}, {}, {}};
   }
+  const int column_here = source.location(offset).column;
   std::string columns;
   int last = 0;
-  for (const ParseProgress::Opened& opened : progress.open) {
+  for (const ParseProgress::Opened& opened : progress.open_at_scalar) {
     const int column = source.location(opened.offset).column;
     if (opened.flow || column == last) continue;
+    // It does fit, so something else is wrong with it.
+    if (column == column_here && !opened.list && key_colon(source.line_at(offset)) == kNone && source.at(offset) != '-') {
+      return missing_colon_problem(source, offset);
+    }
     columns += (columns.empty() ? "" : ", ") + std::to_string(column);
     last = column;
   }
@@ -137,6 +147,24 @@ SyntaxProblem tab_problem(const SourceText& source, size_t tab) {
   return {source.location(tab), "tab", "a tab is used for indentation; YAML allows only spaces there", {}, {}, {}};
 }
 
+SyntaxProblem unclosed_bracket_problem(const SourceText& source, const ParseProgress& progress) {
+  const ParseProgress::Opened* opened = innermost_bracket(source, progress);
+  if (opened == nullptr) return {source.location(source.text().size()), "syntax", "the file ends too early", {}, {}, {}};
+  return unclosed_bracket(source, *opened, source.text().size());
+}
+
+SyntaxProblem bracket_as_key_problem(const SourceText& source, size_t offset) {
+  int depth = 0;
+  for (size_t i = offset; i < source.text().size(); ++i) {
+    const char c = source.at(i);
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) {
+      return {source.location(offset), "syntax", "a key must be a plain text", {}, {}, {}};
+    }
+  }
+  return unclosed_bracket(source, {offset, true, source.at(offset) == '['}, source.text().size());
+}
+
 SyntaxProblem missing_colon_problem(const SourceText& source, size_t key) {
   const std::string_view text = key_text(source, key);
   const size_t colon = text.find(':');
@@ -156,7 +184,7 @@ SyntaxProblem several_lines_problem(const SourceText& source, const ParseProgres
   }
   if (const size_t tab = source.tab_in_indentation(line); tab != kNone) return tab_problem(source, tab);
   const size_t visible = source.first_visible(line);
-  if (innermost_flow(progress)) return flow_problem(source, progress, visible);
+  if (innermost_bracket(source, progress)) return flow_problem(source, progress, visible);
   const Location at = source.location(visible);
   const std::string above = at_line(source.location(scalar));
   if (source.at(visible) == '-' && source.at(visible + 1) == ' ') {
