@@ -106,10 +106,7 @@ Status ColumnPruner::process_row(const Batch& in, uint32_t row, Output& out, int
     if (!text.is_string())
       return out.reject(row, "field `" + config().columns_field + "` is " + text.type_name() + ", not a list of columns");
     list = list_of(text.text());
-    if (list->set.columns().empty()) return out.reject(row, "field `" + config().columns_field + "` lists no column");
-    for (const auto& [added, field] : added_)
-      if (std::find(list->set.columns().begin(), list->set.columns().end(), added) != list->set.columns().end())
-        return out.reject(row, "`" + added + "` is both a listed column and added by `add`");
+    if (!list->problem.empty()) return out.reject(row, list->problem);
   }
 
   Value object;
@@ -148,7 +145,14 @@ Status ColumnPruner::process_row(const Batch& in, uint32_t row, Output& out, int
 ColumnPruner::List* ColumnPruner::list_of(std::string_view text) {
   if (last_list_ != nullptr && text == last_text_) return last_list_;
   auto it = lists_.find(text);
-  if (it == lists_.end()) it = lists_.try_emplace(std::string(text), split_list(text), config().match).first;
+  if (it == lists_.end()) {
+    it = lists_.try_emplace(std::string(text), split_list(text), config().match).first;
+    List& list = it->second;
+    if (list.set.columns().empty()) list.problem = "field `" + config().columns_field + "` lists no column";
+    for (const auto& [added, field] : added_)
+      if (std::find(list.set.columns().begin(), list.set.columns().end(), added) != list.set.columns().end())
+        list.problem = "`" + added + "` is both a listed column and added by `add`";
+  }
   last_text_ = text;
   last_list_ = &it->second;
   return last_list_;

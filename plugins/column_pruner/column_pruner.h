@@ -38,6 +38,7 @@ class ColumnPruner final : public Transform<PrunerConfig> {
   struct List {
     List(std::vector<std::string> columns, Match match) : set(std::move(columns), match) {}
     ColumnSet set;
+    std::string problem;   // why no row can be made with it; empty: none
     std::string key_text;  // the key list that `key` was split from
     std::vector<std::string> key;
     bool key_known = false;

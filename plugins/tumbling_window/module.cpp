@@ -1,0 +1,3 @@
+#include "tumbling_window/tumbling_window.h"
+
+SLUICE_MODULE("tumbling_window", "1.0.0", sluice::tumbling_window::TumblingWindow)
