@@ -109,7 +109,9 @@ Status ConsoleSink::flush() {
     if (errno != EAGAIN && errno != EWOULDBLOCK)
       return Status::fatal("cannot write to standard output: " + std::generic_category().message(errno));
     pollfd out = {STDOUT_FILENO, POLLOUT, 0};
-    if (::poll(&out, 1, kTerminalWaitMs) == 0) return Status::retry("standard output takes no more text", kRetryMs);
+    const bool between_lines = done_ == 0 || pending_[done_ - 1] == '\n';
+    if (::poll(&out, 1, kTerminalWaitMs) == 0 && (between_lines || stopping()))
+      return Status::retry("standard output takes no more text", kRetryMs);
   }
   pending_.clear();
   done_ = 0;

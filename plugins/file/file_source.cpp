@@ -56,6 +56,12 @@ Status ReadBuffer::fill(const SplitFile& file, size_t max_size) {
   return Status::ok();
 }
 
+bool ReadBuffer::has_line(const SplitFile& file) const noexcept {
+  const uint64_t offset = file.position().offset;
+  if (owner_ != &file || drained_ || offset < base_ || offset >= end_offset()) return false;
+  return std::memchr(at(offset), '\n', end_offset() - offset) != nullptr;
+}
+
 void ReadBuffer::reserve(size_t capacity) {
   if (capacity == capacity_) return;
   bytes_.reset();
@@ -98,7 +104,7 @@ Status FileSource::discover(std::vector<Split>* splits) {
   if (paths.empty() && set.is_single_file()) paths.push_back(config().path);
   if (paths.empty() != nothing_found_) note(paths.empty() ? "waiting: " + set.not_found_message() : std::string());
   nothing_found_ = paths.empty();
-  const bool fixed = !config().follow || paths.size() == 1;
+  const bool fixed = !config().follow || set.is_single_file();
   int64_t ordinal = 0;
   for (std::string& path : paths) splits->push_back({std::move(path), fixed ? ordinal++ : -1});
   return Status::ok();
@@ -142,7 +148,7 @@ Status FileSource::poll(uint32_t max_rows) {
     }
     if (buffer_.is_too_small_for(file)) continue;
     without_rows = row_credit_ < before ? 0 : without_rows + 1;
-    if (!buffer_.holds(file)) ++current_;
+    if (!buffer_.has_line(file)) ++current_;
   }
   return Status::ok();
 }
@@ -153,12 +159,13 @@ Status FileSource::read(SplitFile& file) {
   if (file.progress.at_end) SLUICE_CHECK_OK(look_for_more(file));
   if (file.progress.at_end || !file.is_open()) return Status::ok();
   if (file.progress.long_line_scanned > 0) return read_long_line(file);
-  if (!buffer_.holds(file)) {
+  const bool fill = !buffer_.has_line(file);
+  if (fill) {
     SLUICE_CHECK_OK(file.refresh());
     if (file.size() < file.position().offset) return gap(file, "it was truncated while it was read");
     SLUICE_CHECK_OK(buffer_.fill(file, longest_read()));
   }
-  return read_lines(file);
+  return read_lines(file, fill);
 }
 
 Status FileSource::open_file(SplitFile& file) {
@@ -170,6 +177,7 @@ Status FileSource::open_file(SplitFile& file) {
   SLUICE_CHECK_OK(file.open(config().follow, &reason));
   if (!reason.empty()) SLUICE_CHECK_OK(gap(file, reason));
   if (!file.is_open() && !config().follow) return Status::fatal(FileSet(file.path()).not_found_message());
+  if (file.is_open()) tell_position(file);
   set_waiting(file, !file.is_open());
   return Status::ok();
 }
@@ -205,6 +213,13 @@ Status FileSource::look_for_more(SplitFile& file) {
   return Status::ok();
 }
 
+// Where to go on when no row says so: which file it was at its beginning, and behind empty lines at its end.
+void FileSource::tell_position(const SplitFile& file) const {
+  FilePosition::Encoded encoded;
+  file.position().encode(encoded);
+  move_position(file.index(), {encoded, sizeof encoded});
+}
+
 Status FileSource::gap(SplitFile& file, const std::string& reason) {
   const std::string what = file.path() + ": " + reason;
   if (config().on_gap == OnGap::kFail)
@@ -215,10 +230,12 @@ Status FileSource::gap(SplitFile& file, const std::string& reason) {
   buffer_.clear();
   file.start_anew();
   std::string unused;
-  return file.open(false, &unused);
+  SLUICE_CHECK_OK(file.open(false, &unused));
+  if (file.is_open()) tell_position(file);
+  return Status::ok();
 }
 
-Status FileSource::read_lines(SplitFile& file) {
+Status FileSource::read_lines(SplitFile& file, bool just_filled) {
   rows_.clear();
   FilePosition next = file.position();
   const char* at = buffer_.at(next.offset);
@@ -231,32 +248,37 @@ Status FileSource::read_lines(SplitFile& file) {
       buffer_.mark_drained();
       break;
     }
-    const uint64_t offset = buffer_.base() + static_cast<uint64_t>(newline + 1 - buffer_.at(buffer_.base()));
+    const uint64_t offset = buffer_.end_offset() - static_cast<uint64_t>(end - (newline + 1));
     next.row_start = offset - static_cast<uint64_t>(newline + 1 - at);
     add_row({at, static_cast<size_t>(newline - at)}, &next, offset);
     at = newline + 1;
   }
+  if (at == begin && just_filled) return read_rest(file, {at, static_cast<size_t>(end - at)});
+  SLUICE_CHECK_OK(emit(file, next));
+  report(file);
+  return Status::ok();
+}
 
-  const bool drained = !buffer_.holds(file);
-  const std::string_view rest(at, static_cast<size_t>(end - at));
-  if (drained && buffer_.ends_with_file()) {
-    if (is_final(file) && !rest.empty() && rows_.size() < row_credit_) {
+// No line ends in what has just been read.
+Status FileSource::read_rest(SplitFile& file, std::string_view rest) {
+  FilePosition next = file.position();
+  if (!buffer_.ends_with_file()) {
+    if (rest.size() > static_cast<size_t>(config().max_line.bytes) + 1) {
+      file.progress.long_line_scanned = buffer_.end_offset();
+      buffer_.clear();
+    }
+  } else if (!is_final(file)) {
+    file.progress.at_end = true;
+    file.progress.seen_size = buffer_.end_offset();
+  } else {
+    if (!rest.empty()) {
       next.row_start = buffer_.end_offset() - rest.size();
       next.unterminated = true;
       add_row(rest, &next, buffer_.end_offset());
     }
+    next.offset = buffer_.end_offset();
     SLUICE_CHECK_OK(emit(file, next));
-    if (is_final(file) && file.position().offset == buffer_.end_offset()) return finish(file);
-    if (!is_final(file)) {
-      file.progress.at_end = true;
-      file.progress.seen_size = buffer_.end_offset();
-    }
-  } else {
-    if (drained && at == begin && rest.size() > static_cast<size_t>(config().max_line.bytes) + 1) {
-      file.progress.long_line_scanned = buffer_.end_offset();
-      buffer_.clear();
-    }
-    SLUICE_CHECK_OK(emit(file, next));
+    return finish(file);
   }
   report(file);
   return Status::ok();
@@ -276,6 +298,7 @@ void FileSource::add_row(std::string_view line, FilePosition* next, uint64_t end
     line = rows_.cut_lines.back();
   }
   rows_.raw.push_back(str(line));
+  rows_.end = end;
   rows_.position_bytes.resize(rows_.position_bytes.size() + FilePosition::kEncodedSize);
   FilePosition::Encoded& encoded =
       *reinterpret_cast<FilePosition::Encoded*>(rows_.position_bytes.data() + rows_.position_bytes.size() - FilePosition::kEncodedSize);
@@ -345,8 +368,10 @@ Status FileSource::emit(SplitFile& file, const FilePosition& next) {
     SLUICE_CHECK_OK(emit_rows(out));
     row_credit_ -= static_cast<uint32_t>(rows_.size());
   }
-  byte_credit_ -= std::min<uint64_t>(byte_credit_, next.offset - file.position().offset);
+  const uint64_t advanced = next.offset - file.position().offset;
+  byte_credit_ -= std::min<uint64_t>(byte_credit_, advanced);
   file.set_position(next);
+  if (advanced > 0 && (rows_.size() == 0 || rows_.end < next.offset)) tell_position(file);
   if (rows_.empty_lines > 0) count("empty_lines", rows_.empty_lines);
   if (rows_.long_lines > 0) {
     count("lines_too_long", rows_.long_lines);

@@ -27,10 +27,8 @@ class ReadBuffer {
  public:
   static constexpr size_t kChunk = 256 * 1024;
 
-  // There are bytes of `file` at its position, and perhaps a whole line.
-  bool holds(const SplitFile& file) const noexcept {
-    return owner_ == &file && !drained_ && file.position().offset >= base_ && file.position().offset <= base_ + size_;
-  }
+  // There is a whole line of `file` at its position.
+  bool has_line(const SplitFile& file) const noexcept;
   // Reads from the file's position. A buffer in which no line fitted is made larger, up to `max_size`.
   Status fill(const SplitFile& file, size_t max_size);
   // Full, and not one line ended in it.
@@ -78,6 +76,7 @@ class FileSource final : public Source<FileSourceConfig> {
     std::vector<sluice_str> raw, position;
     std::vector<char> position_bytes;
     std::deque<std::string> cut_lines;
+    uint64_t end = 0;  // offset behind the last one
     int64_t empty_lines = 0, long_lines = 0;
     void clear();
     size_t size() const noexcept { return raw.size(); }
@@ -86,7 +85,8 @@ class FileSource final : public Source<FileSourceConfig> {
   Status read(SplitFile& file);
   Status open_file(SplitFile& file);
   Status look_for_more(SplitFile& file);
-  Status read_lines(SplitFile& file);
+  Status read_lines(SplitFile& file, bool just_filled);
+  Status read_rest(SplitFile& file, std::string_view rest);
   Status read_long_line(SplitFile& file);
   Status finish(SplitFile& file);
   Status gap(SplitFile& file, const std::string& reason);
@@ -94,6 +94,7 @@ class FileSource final : public Source<FileSourceConfig> {
   std::string cut(std::string_view line) const;
   Status emit(SplitFile& file, const FilePosition& next);
   void report(SplitFile& file);
+  void tell_position(const SplitFile& file) const;
   void set_waiting(SplitFile& file, bool waiting);
   // Enough to see that a line is too long: behind a byte order mark, with its end.
   size_t longest_read() const noexcept { return static_cast<size_t>(config().max_line.bytes) + 8; }

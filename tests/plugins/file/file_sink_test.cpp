@@ -1,0 +1,247 @@
+// file.sink: exactly once by epoch, whatever moment the process dies at.
+#include "file_sink.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdio>
+
+#include "sluice/testing/harness.hpp"
+#include "support/temp_folder.h"
+
+namespace {
+
+using sluice::file::FileSink;
+using sluice::tests::TempFolder;
+using Names = std::vector<std::string>;
+using Sink = sluice::testing::Harness<FileSink>;
+
+std::string options(const TempFolder& folder, const std::string& more = "prefix: out") {
+  return "{dir: '" + folder.path() + "'" + (more.empty() ? "" : ", " + more) + "}";
+}
+
+// The rows that a reader of the folder finds.
+std::string all_rows(const TempFolder& folder) {
+  std::string text;
+  for (const std::string& name : folder.names())
+    if (name.front() != '.') text += folder.read(name);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the rows of an epoch are one file", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push(R"({"a":1})");
+  h.push(R"({"a":20.00,"b":18446744073709551615,"c":"値 🛒"})");
+  CHECK(all_rows(folder).empty());
+  const uint64_t n = h.checkpoint();
+  const std::string name = "out-00-000000000" + std::to_string(n) + ".jsonl";
+  CHECK(folder.names() == Names{".sluice-op-0.json", name});
+  CHECK(folder.read(name) == "{\"a\":1}\n{\"a\":20.00,\"b\":18446744073709551615,\"c\":\"値 🛒\"}\n");
+  CHECK(h.last_committed().first == n);
+}
+
+TEST_CASE("an epoch without rows makes no file, and counts as committed", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  const uint64_t n = h.checkpoint();
+  CHECK(folder.names() == Names{".sluice-op-0.json"});
+  CHECK(h.last_committed().first == n);
+}
+
+TEST_CASE("a row with line breaks is one line", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\r\n \"a\": \"x\\ny\"\n}");
+  h.checkpoint();
+  const std::string text = all_rows(folder);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK_THAT(text, Catch::Matchers::Contains("x\\ny"));
+}
+
+TEST_CASE("the default prefix is the operator's id, and lanes have files of their own", "[file.sink]") {
+  TempFolder folder;
+  for (uint32_t lane = 0; lane < 2; ++lane) {
+    Sink h(options(folder, ""));
+    h.set_id("orders");
+    h.set_lane(lane, 2);
+    h.open();
+    h.push("{\"lane\":" + std::to_string(lane) + "}");
+    h.checkpoint();
+  }
+  CHECK(folder.names() == Names{".sluice-orders-0.json", ".sluice-orders-1.json", "orders-00-0000000001.jsonl", "orders-01-0000000001.jsonl"});
+}
+
+TEST_CASE("killed before the commit: the rows come from the checkpoint", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\"a\":1}");
+  h.checkpoint();
+  h.push("{\"a\":2}");
+  h.checkpoint_uncommitted();
+  h.push("{\"a\":3}");  // in no checkpoint: the source gives it again
+  h.crash();
+  CHECK(all_rows(folder) == "{\"a\":1}\n");
+  h.restore();
+  CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n");
+  h.push("{\"a\":3}");
+  h.checkpoint();
+  CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+}
+
+TEST_CASE("killed inside of the commit: each state on disk leads to the same files", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\"a\":1}");
+  const uint64_t first = h.checkpoint();
+  const std::string marker_before = folder.read(".sluice-op-0.json");
+  h.push("{\"a\":2}");
+  const uint64_t second = h.checkpoint_uncommitted();
+  const auto name = [](uint64_t n) { return "out-00-000000000" + std::to_string(n) + ".jsonl"; };
+
+  SECTION("only a part of the temporary was written") {
+    h.crash();
+    folder.write("." + name(second) + ".tmp", "{\"a\"");
+  }
+  SECTION("the temporary was complete, the marker the old one") {
+    h.commit();
+    h.crash();
+    folder.rename(name(second), "." + name(second) + ".tmp");
+    folder.write(".sluice-op-0.json", marker_before);
+  }
+  SECTION("a marker was half written") {
+    h.crash();
+    folder.write(".sluice-op-0.json.tmp", "{\"format\":1,\"pip");
+  }
+  SECTION("the marker was in place, the temporary not yet renamed") {
+    h.commit();
+    h.crash();
+    folder.rename(name(second), "." + name(second) + ".tmp");
+  }
+  SECTION("everything was done, and is told again") {
+    h.commit();
+    h.crash();
+  }
+  h.restore();
+  CHECK(h.last_committed().first == second);
+  CHECK(folder.names() == Names{".sluice-op-0.json", name(first), name(second)});
+  CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n");
+}
+
+TEST_CASE("a commit that is told twice changes nothing", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\"a\":1}");
+  h.checkpoint();
+  const auto before = folder.names();
+  h.commit();
+  h.commit();
+  CHECK(folder.names() == before);
+  CHECK(all_rows(folder) == "{\"a\":1}\n");
+}
+
+TEST_CASE("files of another run are never written over", "[file.sink]") {
+  TempFolder folder;
+  {
+    Sink h(options(folder));
+    h.set_lineage("first");
+    h.open();
+    h.push("{\"a\":1}");
+    h.checkpoint();
+  }
+  SECTION("the marker says whose they are") {
+    Sink h(options(folder));
+    h.set_lineage("second");
+    h.open();
+    CHECK(h.last_committed() == std::pair<uint64_t, std::string>{1, "first"});
+    h.push("{\"a\":2}");
+    h.checkpoint_uncommitted();
+    CHECK(h.try_commit().code() == SLUICE_FATAL);
+  }
+  SECTION("the marker is gone") {
+    folder.remove(".sluice-op-0.json");
+    Sink h(options(folder));
+    h.open();
+    h.push("{\"a\":2}");
+    h.checkpoint_uncommitted();
+    const sluice::Status s = h.try_commit();
+    CHECK(s.code() == SLUICE_FATAL);
+    CHECK_THAT(s.message(), Catch::Matchers::Contains("is there already"));
+  }
+  SECTION("another pipeline uses the folder") {
+    Sink h(options(folder));
+    h.set_pipeline("other");
+    CHECK(h.try_open().code() == SLUICE_FATAL);
+  }
+  SECTION("the marker is damaged") {
+    folder.write(".sluice-op-0.json", "{\"format\":1,\"epo");
+    Sink h(options(folder));
+    const sluice::Status s = h.try_open();
+    CHECK(s.code() == SLUICE_FATAL);
+    CHECK_THAT(s.message(), Catch::Matchers::Contains("damaged"));
+  }
+  CHECK(all_rows(folder) == "{\"a\":1}\n");
+}
+
+TEST_CASE("a broken row is refused alone", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push(R"({"a":1})");
+  h.push(R"({"a":nope})");
+  h.push(R"({"a":3})");
+  h.checkpoint();
+  CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":3}\n");
+  CHECK(h.rejected().size() == 1);
+}
+
+TEST_CASE("a full disk is waited for", "[file.sink]") {
+  // /dev/full cannot stand for a folder, so the temporary itself is made to lead there.
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\"a\":1}");
+  const uint64_t n = h.checkpoint_uncommitted();
+  std::filesystem::create_symlink("/dev/full", folder.path(".out-00-000000000" + std::to_string(n) + ".jsonl.tmp"));
+  const sluice::Status s = h.try_commit();
+  CHECK(s.code() == SLUICE_RETRY);
+  CHECK_THAT(s.message(), Catch::Matchers::Contains("No space left"));
+  h.commit();  // epoch_begin removes what was there; this time there is room
+  CHECK(all_rows(folder) == "{\"a\":1}\n");
+}
+
+TEST_CASE("folders are made, prefixes are checked", "[file.sink]") {
+  TempFolder folder;
+  Sink deep("{dir: '" + folder.path("a/b/c") + "'}");
+  deep.open();
+  CHECK(folder.has("a/b/c"));
+  folder.write("file", "");
+  Sink in_file("{dir: '" + folder.path("file/x") + "'}");
+  CHECK(in_file.try_open().code() == SLUICE_FATAL);
+  for (const char* bad : {"a/b", ".x", "''"}) {
+    Sink h(options(folder, std::string("prefix: ") + bad));
+    CHECK(h.try_open().code() == SLUICE_FATAL);
+  }
+}
+
+TEST_CASE("an epoch larger than the buffer", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  std::vector<sluice::testing::InputRow> rows(3000);
+  size_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].payload = "{\"i\":" + std::to_string(i) + ",\"x\":\"" + std::string(500, 'x') + "\"}";
+    bytes += rows[i].payload.size() + 1;
+  }
+  h.push_batch(rows);
+  h.checkpoint();
+  CHECK(all_rows(folder).size() == bytes);
+}

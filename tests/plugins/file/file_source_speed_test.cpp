@@ -1,0 +1,67 @@
+// What a line costs in file.source; printed, not asserted: machines differ.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "file_source.h"
+#include "support/temp_folder.h"
+
+namespace {
+
+// The least that a host must do with a source: counts rows and bytes, keeps nothing.
+struct CountingHost {
+  static CountingHost& of(const sluice_context* c) { return *static_cast<CountingHost*>(c->impl); }
+  sluice_host host{};
+  sluice_context context{};
+  uint64_t rows = 0, bytes = 0;
+  uint32_t flags = 0;
+
+  CountingHost() {
+    host.struct_size = sizeof host;
+    host.log = [](const sluice_host*, uint32_t, sluice_str) {};
+    context.struct_size = sizeof context;
+    context.host = &host;
+    context.impl = this;
+    context.lanes = 1;
+    context.emit = [](const sluice_context* c, uint32_t, const sluice_rows* r, sluice_error*) -> sluice_code {
+      of(c).rows += r->size;
+      for (uint32_t i = 0; i < r->size; ++i) of(c).bytes += r->raw[i].size;
+      return SLUICE_OK;
+    };
+    context.split_status = [](const sluice_context* c, uint32_t, uint32_t f) { of(c).flags = f; };
+    context.split_lag = [](const sluice_context*, uint32_t, int64_t) {};
+    context.split_position = [](const sluice_context*, uint32_t, sluice_str) {};
+    context.now = [](const sluice_context*) -> int64_t { return 0; };
+    context.count = [](const sluice_context*, sluice_str, int64_t) {};
+    context.status_note = [](const sluice_context*, sluice_str) {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a million lines of 500 bytes", "[file.source][speed]") {
+  sluice::tests::TempFolder folder;
+  constexpr int kLines = 1000000;
+  {
+    const std::string line = "{\"id\":" + std::string(490, '7') + "}\n";
+    std::ofstream out(folder.path("a.jsonl"));
+    for (int i = 0; i < kLines; ++i) out << line;
+  }
+  CountingHost host;
+  sluice::file::FileSource source;
+  sluice::file::FileSourceConfig config;
+  config.path = folder.path("a.jsonl");
+  config.max_line.bytes = 16 << 20;
+  source.attach(&host.context, config);
+  std::vector<sluice::Split> splits;
+  REQUIRE(source.discover(&splits).is_ok());
+  REQUIRE(source.assign({{0, splits[0].id, false, ""}}).is_ok());
+  const auto begin = std::chrono::steady_clock::now();
+  while ((host.flags & SLUICE_SPLIT_END) == 0) REQUIRE(source.poll(1024).is_ok());
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(host.rows == kLines);
+  CHECK(host.bytes == uint64_t{kLines} * 497);
+  std::printf("file.source: %.1f ns per line of 498 bytes\n",
+              static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()) / kLines);
+}
