@@ -70,6 +70,15 @@ struct ManifestLane {
   std::vector<ManifestFile> files;
 };
 
+// Whose state the lane with this number holds: each stateful operator has a store of its own in each of its lanes.
+struct ManifestStore {
+  uint32_t lane = 0;  // ManifestLane::lane
+  std::string operator_id;
+  uint32_t phase = 0;  // 0: the whole operator, 1: first phase of two, 2: second phase
+  uint32_t operator_lane = 0;
+  uint32_t operator_lanes = 1;
+};
+
 struct ManifestSpool {
   std::string operator_id;
   uint32_t lane = 0;
@@ -100,6 +109,7 @@ struct Manifest {
   std::vector<ManifestSource> sources;
   std::vector<ManifestWatermark> watermarks;
   std::vector<ManifestGate> gates;
+  std::vector<ManifestStore> stores;  // one for each of `lanes`
   std::vector<ManifestLane> lanes;    // filled by PendingCheckpoint
   std::vector<ManifestSpool> spools;  // filled by PendingCheckpoint
   std::vector<ManifestExtraFile> files;  // filled by PendingCheckpoint

@@ -200,6 +200,13 @@ void read_body(JsonIn& in, const rapidjson::Value& json, Manifest& m) {
     in.get(j, "operator", &gate.operator_id);
     in.get(j, "open", &gate.open);
   });
+  in.list(json, "stores", &m.stores, [&](const auto& j, ManifestStore& store) {
+    in.get(j, "lane", &store.lane);
+    in.get(j, "operator", &store.operator_id);
+    in.get(j, "phase", &store.phase);
+    in.get(j, "operator_lane", &store.operator_lane);
+    in.get(j, "operator_lanes", &store.operator_lanes);
+  });
   in.list(json, "lanes", &m.lanes, [&](const auto& j, ManifestLane& lane) {
     in.get(j, "lane", &lane.lane);
     in.get(j, "key_group_begin", &lane.key_group_begin);
@@ -285,6 +292,13 @@ std::string write_manifest(const Manifest& m) {
     out.list("gates", m.gates, [&](const ManifestGate& gate) {
       out.put("operator", gate.operator_id);
       out.put("open", gate.open);
+    });
+    out.list("stores", m.stores, [&](const ManifestStore& store) {
+      out.put("lane", store.lane);
+      out.put("operator", store.operator_id);
+      out.put("phase", store.phase);
+      out.put("operator_lane", store.operator_lane);
+      out.put("operator_lanes", store.operator_lanes);
     });
     out.list("lanes", m.lanes, [&](const ManifestLane& lane) {
       out.put("lane", lane.lane);

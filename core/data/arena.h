@@ -69,6 +69,12 @@ class Arena {
   // Keeps another arena alive as long as this one.
   void keep(std::shared_ptr<Arena> other) { kept_.push_back(std::move(other)); }
   size_t bytes() const { return used_; }
+  // The text lies in this arena: it has the padding behind it. The owner's thread only.
+  bool contains(const char* text, size_t size) const {
+    for (const auto& c : chunks_)
+      if (text >= c.data.get() && text + size + kPadding <= c.data.get() + c.size) return true;
+    return false;
+  }
 
  private:
   void grow(size_t at_least);

@@ -1,4 +1,5 @@
 #include "data/json_reader.h"
+#include "data/utf8.h"
 
 #include <simdjson.h>
 
@@ -94,6 +95,8 @@ char* unescape(const char* p, const char* end, char* out) noexcept {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view bytes) noexcept { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
 bool is_json_number(std::string_view t) noexcept {
   const char* p = t.data();

@@ -1,0 +1,119 @@
+#include "runtime/dead_letters.h"
+
+#include <openssl/evp.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "data/json_writer.h"
+#include "data/time_reader.h"
+#include "data/utf8.h"
+
+namespace sluice::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_name(const std::string& pipeline, const std::string& task, const std::string& lineage, uint64_t number) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "%010llu", static_cast<unsigned long long>(number));
+  return pipeline + "-" + task + "-" + lineage.substr(0, 8) + "-after-" + digits + ".jsonl";
+}
+
+base::Status io_error(const std::string& what, const std::string& path) {
+  return base::Status::fatal(what + " " + path + ": " + std::strerror(errno));
+}
+
+void append_bytes(const char* name, std::string_view bytes, std::string* line) {
+  line->append(",\"").append(name);
+  if (data::is_utf8(bytes)) {
+    line->append("\":");
+    data::append_json_string(bytes, line);
+    return;
+  }
+  line->append("_base64\":\"");
+  std::string encoded(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
+                                static_cast<int>(bytes.size()));
+  line->append(encoded, 0, static_cast<size_t>(n)).push_back('"');
+}
+
+}  // namespace
+
+DeadLetters::DeadLetters(std::string dir, std::string pipeline, std::string task)
+    : dir_(std::move(dir)), pipeline_(std::move(pipeline)), task_(std::move(task)) {}
+
+DeadLetters::~DeadLetters() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void DeadLetters::begin_epoch(const std::string& lineage, uint64_t number) {
+  if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
+  path_ = dir_ + "/" + file_name(pipeline_, task_, lineage, number);
+}
+
+base::Status DeadLetters::open() {
+  std::error_code error;
+  fs::create_directories(dir_, error);
+  if (error) return base::Status::fatal("cannot create the dead-letter folder " + dir_ + ": " + error.message());
+  file_ = std::fopen(path_.c_str(), "ab");
+  if (file_ == nullptr) return io_error("cannot open dead letters", path_);
+  const int folder = ::open(dir_.c_str(), O_RDONLY | O_DIRECTORY);
+  if (folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+  return base::Status::ok();
+}
+
+base::Status DeadLetters::write(const DeadLetter& letter) {
+  if (file_ == nullptr) SLUICE_TRY(open());
+  line_.assign("{\"pipeline\":");
+  data::append_json_string(pipeline_, &line_);
+  line_.append(",\"operator\":");
+  data::append_json_string(letter.operator_id, &line_);
+  line_.append(",\"code\":\"BAD_RECORD\",\"reason\":");
+  data::append_json_string(letter.reason, &line_);
+  line_.append(",\"time\":");
+  data::append_json_string(data::format_utc(letter.time_ms) + "Z", &line_);
+  if (!letter.source.empty()) {
+    line_.append(",\"source\":");
+    data::append_json_string(letter.source, &line_);
+    line_.append(",\"position\":");
+    data::append_json_string(letter.position, &line_);
+  }
+  if (letter.key.data() != nullptr) append_bytes("key", letter.key, &line_);
+  if (letter.raw.data() != nullptr) append_bytes("raw", letter.raw, &line_);
+  line_.append("}\n");
+  if (std::fwrite(line_.data(), 1, line_.size(), file_) != line_.size()) return io_error("cannot write dead letters", path_);
+  return base::Status::ok();
+}
+
+base::Status DeadLetters::sync() {
+  if (file_ == nullptr) return base::Status::ok();
+  if (std::fflush(file_) != 0 || ::fdatasync(::fileno(file_)) != 0) return io_error("cannot write dead letters", path_);
+  return base::Status::ok();
+}
+
+base::Status DeadLetters::discard_after(const std::string& dir, const std::string& pipeline, const std::string& lineage, uint64_t number) {
+  std::error_code error;
+  const std::string begin = pipeline + "-", middle = "-" + lineage.substr(0, 8) + "-after-";
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename().string();
+    const size_t at = name.rfind(middle);
+    if (name.rfind(begin, 0) != 0 || at == std::string::npos) continue;
+    uint64_t after = 0;
+    std::from_chars(name.data() + at + middle.size(), name.data() + name.size(), after);
+    if (after < number) continue;
+    std::error_code removed;
+    fs::remove(entry.path(), removed);
+    if (removed) return base::Status::fatal("cannot remove " + entry.path().string() + ": " + removed.message());
+  }
+  return base::Status::ok();
+}
+
+}  // namespace sluice::runtime

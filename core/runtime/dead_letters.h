@@ -1,0 +1,48 @@
+// Where rows go that can never succeed: JSON lines with raw bytes, position, operator, reason and time.
+// Format: docs/on-disk-formats.md.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace sluice::runtime {
+
+struct DeadLetter {
+  std::string_view operator_id, reason;
+  std::string_view source, position;  // empty: made by an operator, of no source row
+  std::string_view raw;               // data() == nullptr: none
+  std::string_view key;               // the source's message key; data() == nullptr: none
+  int64_t time_ms = 0;
+};
+
+// One for each task, used by its thread. Letters of the time after checkpoint n stand in a file of their own,
+// `<dir>/<pipeline>-<task>-<lineage>-after-<n>.jsonl`; a restart from n removes what a crash left behind n, since the
+// same rows are read again: a letter is there exactly once.
+class DeadLetters {
+ public:
+  DeadLetters(std::string dir, std::string pipeline, std::string task);
+  ~DeadLetters();
+  DeadLetters(const DeadLetters&) = delete;
+  DeadLetters& operator=(const DeadLetters&) = delete;
+
+  // The following letters belong to the time after checkpoint `number`. At the barrier of the next checkpoint: sync()
+  // first.
+  void begin_epoch(const std::string& lineage, uint64_t number);
+  base::Status write(const DeadLetter& letter);
+  base::Status sync();  // durable
+
+  // Removes the letters of `lineage` after checkpoint `number` that a crashed run left.
+  static base::Status discard_after(const std::string& dir, const std::string& pipeline, const std::string& lineage, uint64_t number);
+
+ private:
+  base::Status open();
+  const std::string dir_, pipeline_, task_;
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  std::string line_;
+};
+
+}  // namespace sluice::runtime

@@ -1,0 +1,32 @@
+// Event time of a source's rows, out of the fields that `event_time:` names.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "config/pipeline_document.h"
+#include "data/row_batch.h"
+#include "data/time_reader.h"
+#include "runtime/plan.h"
+
+namespace sluice::runtime {
+
+// Used by its task's thread only.
+class EventTime {
+ public:
+  static base::Result<EventTime> make(const config::EventTimeSection& section, const Plan& plan);
+  // Of row `row`; SLUICE_NO_TIME when its type carries none. Nothing: *error says why the row is bad.
+  std::optional<int64_t> read(const data::RowBatch& batch, uint32_t row, int64_t now_ms, std::string* error);
+  const std::vector<size_t>& fields() const { return fields_; }
+
+ private:
+  EventTime(const config::EventTimeSection& section, data::TimeReader reader) : section_(&section), reader_(std::move(reader)) {}
+  const config::EventTimeSection* section_;
+  data::TimeReader reader_;
+  std::vector<size_t> fields_;  // plan fields
+  size_t type_field_ = SIZE_MAX;
+};
+
+}  // namespace sluice::runtime

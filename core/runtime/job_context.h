@@ -1,0 +1,159 @@
+// What the tasks of one job share.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "checkpoint/manifest.h"
+#include "data/arena.h"
+#include "runtime/plan.h"
+#include "state/lane_store.h"
+
+namespace sluice::runtime {
+
+// Main sources below which a broadcast operator lies give no rows until every lane of that operator has seen the end
+// of the broadcast side's snapshot. Once open it stays open, over restarts too. Thread-safe.
+class Gate {
+ public:
+  explicit Gate(uint32_t lanes) : missing_(lanes) {}
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  void open() { open_.store(true, std::memory_order_release); }
+  // One lane has seen the marker. True: that was the last one.
+  bool arrive() {
+    if (missing_.fetch_sub(1) != 1) return false;
+    open();
+    return true;
+  }
+
+ private:
+  std::atomic<uint32_t> missing_;
+  std::atomic<bool> open_{false};
+};
+
+// The splits of one source, over all lanes. Thread-safe.
+class SourceSplits {
+ public:
+  // The index that rows carry; the same id always gives the same index.
+  uint32_t index_of(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    const auto [it, added] = index_.try_emplace(id, static_cast<uint32_t>(ids_.size()));
+    if (added) ids_.push_back(id);
+    return it->second;
+  }
+  std::string id_of(uint32_t index) const {
+    const std::lock_guard lock(mutex_);
+    return index < ids_.size() ? ids_[index] : std::string();
+  }
+  void ended(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    ended_.insert(id);
+  }
+  bool has_ended(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    return ended_.contains(id);
+  }
+  // There are splits, and all of them have ended.
+  bool all_ended(const std::vector<std::string>& ids) const {
+    const std::lock_guard lock(mutex_);
+    if (ids.empty()) return false;
+    for (const auto& id : ids)
+      if (!ended_.contains(id)) return false;
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, uint32_t> index_;
+  std::vector<std::string> ids_;
+  std::set<std::string> ended_;
+};
+
+// What one task contributes to a checkpoint.
+struct StateSnapshot {
+  size_t node = 0;
+  uint32_t lane = 0;
+  state::SnapshotFiles files;
+  std::vector<state::StoredState> states;
+  std::vector<state::TableStats> stats;
+  uint64_t timers = 0;
+};
+struct SpoolSegment {
+  size_t node = 0;
+  uint32_t lane = 0;
+  std::string path;
+  uint64_t rows = 0;
+};
+struct TaskAck {
+  size_t task = 0;
+  uint64_t checkpoint = 0;
+  std::string failure;  // not empty: this task could not take part; the checkpoint is given up
+  std::vector<StateSnapshot> states;
+  std::vector<SpoolSegment> spools;
+  std::vector<std::pair<size_t, checkpoint::ManifestSplit>> splits;  // node, split
+  std::vector<std::pair<size_t, int64_t>> watermarks;                // node
+  std::vector<std::pair<size_t, bool>> gates;                        // node, marker seen in this lane
+};
+
+struct JobContext {
+  const Plan* plan = nullptr;
+  const base::Clock* clock = nullptr;
+  std::shared_ptr<data::ChunkPool> chunks;
+  state::StateResources* state = nullptr;
+  std::string lineage, work_dir, dead_letters_dir;
+  uint32_t key_groups = 128;
+  std::vector<std::unique_ptr<Gate>> gates;           // by node; null where there is none
+  std::vector<std::unique_ptr<SourceSplits>> sources;  // by node; null where there is none
+  std::atomic<bool> stopping{false};   // a stop was asked for
+  std::atomic<bool> hard_stop{false};  // end at once, without a checkpoint
+  std::atomic<uint64_t> dead_letter_count{0};
+  std::atomic<uint64_t> last_barrier{0};
+
+  // From any task: the job ends with this; the first one counts.
+  void fail(base::Status status) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::move(status);
+    }
+    hard_stop = true;
+    changed_.notify_all();
+  }
+  std::optional<base::Status> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+  void ack(TaskAck ack) {
+    {
+      const std::lock_guard lock(mutex_);
+      acks_.push_back(std::move(ack));
+    }
+    changed_.notify_all();
+  }
+  std::vector<TaskAck> take_acks() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(acks_, {});
+  }
+  // Anything else that the coordinator should look at.
+  void notify() { changed_.notify_all(); }
+  void wait(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    if (!acks_.empty() || failure_) return;
+    changed_.wait_for(lock, timeout);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<TaskAck> acks_;
+  std::optional<base::Status> failure_;
+};
+
+}  // namespace sluice::runtime

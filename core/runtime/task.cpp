@@ -1,0 +1,834 @@
+// The thread of a task: its loop, what travels beside the rows, and its part in checkpoints.
+#include "runtime/task.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/failpoint.h"
+#include "data/time_reader.h"
+#include "runtime/epoch.h"
+
+namespace sluice::runtime {
+namespace {
+
+constexpr int64_t kTickMs = 100;       // processing timers, idleness, progress
+constexpr int64_t kDiscoverMs = 1000;  // new splits
+
+}  // namespace
+
+Task::Task(JobContext& job, size_t index, size_t stage, uint32_t lane)
+    : job_(job), plan_(*job.plan), index_(index), stage_(stage), lane_(lane), clock_([&]() -> int64_t {
+        const PlanNode& first = job.plan->nodes[job.plan->stages[stage].nodes.front()];
+        return first.section->event_time ? first.section->event_time->out_of_order_ms : 0;
+      }()) {
+  for (size_t n : plan_.stages[stage].nodes) {
+    auto link = std::make_unique<Link>();
+    link->node = n;
+    link->plan = &plan_.nodes[n];
+    for (size_t e : link->plan->out) (plan_.edges[e].route == Route::kChain ? link->children : link->channels).push_back(e);
+    if (link->plan->is_source()) source_ = link.get();
+    links_.push_back(std::move(link));
+  }
+  dead_letters_ = std::make_unique<DeadLetters>(job.dead_letters_dir, job.plan->document->name,
+                                                plan_.nodes[plan_.stages[stage].nodes.front()].id() +
+                                                    (plan_.nodes[plan_.stages[stage].nodes.front()].role == SLUICE_ROLE_MERGE ? ".merge" : "") + "." +
+                                                    std::to_string(lane));
+}
+
+Task::~Task() = default;
+
+size_t Task::add_input(size_t edge, Mailbox* sender) {
+  inputs_.push_back({});
+  inputs_.back().edge = edge;
+  blocked_.push_back(false);
+  return mailbox_.add_channel(sender);
+}
+void Task::add_output(size_t edge, uint32_t to_lane, Task* to, size_t channel) { outputs_.push_back({edge, to_lane, to, channel}); }
+
+Task::Link* Task::link_of(size_t node) {
+  for (const auto& l : links_)
+    if (l->node == node) return l.get();
+  return nullptr;
+}
+Operator* Task::operator_of(size_t node) {
+  Link* l = link_of(node);
+  return l != nullptr ? l->op.get() : nullptr;
+}
+void Task::set_store(size_t node, std::unique_ptr<state::LaneStore> store) { link_of(node)->store = std::move(store); }
+
+base::Status Task::prepare(const sluice_host* host, const TaskRestore& restore) {
+  host_ = host;
+  dead_letters_->begin_epoch(job_.lineage, restore.manifest != nullptr ? restore.manifest->number : 0);
+  for (const auto& link : links_) {
+    link->op = std::make_unique<Operator>(job_, link->node, lane_, link->plan->lanes);
+    link->op->bind_task([this] { return arena(); }, &reader_, [this] { mailbox_.wake(); });
+    SLUICE_TRY(link->op->create(host));
+    sluice_needs needs;
+    SLUICE_TRY(link->op->needs(&needs));
+    link->op->bind_state(link->store.get());
+    if (restore.manifest == nullptr) continue;
+    // The lowest of the old lanes: a lane that is new must not be ahead of what it is going to be given.
+    int64_t lowest = SLUICE_END_OF_TIME, own = SLUICE_NO_TIME;
+    bool any = false, has_own = false;
+    uint32_t old_lanes = 0;
+    for (const auto& w : restore.manifest->watermarks) {
+      if (w.operator_id != link->plan->id()) continue;
+      any = true;
+      ++old_lanes;
+      lowest = std::min(lowest, w.watermark_ms);
+      if (w.lane == lane_) {
+        own = w.watermark_ms;
+        has_own = true;
+      }
+    }
+    if (any) link->watermark = has_own && old_lanes == link->plan->lanes ? own : lowest;
+    // The end of time belongs to the run that ended, not to one that may be given more.
+    if (link->watermark == SLUICE_END_OF_TIME && source_ != link.get()) link->watermark = SLUICE_NO_TIME;
+    link->op->watermark = link->watermark;
+    if (link->store != nullptr && link->watermark != SLUICE_NO_TIME) link->store->set_event_time(link->watermark);
+    if (link->plan->has_broadcast()) link->marker_seen = job_.gates[link->node]->is_open();
+  }
+  if (source_ == nullptr) return base::Status::ok();
+  const auto& section = *source_->plan->section;
+  if (section.event_time) {
+    auto made = EventTime::make(*section.event_time, plan_);
+    if (!made.is_ok()) return made.status();
+    event_time_ = std::move(made).value();
+  }
+  std::vector<bool> wanted = source_->plan->needed_below;
+  if (event_time_)
+    for (size_t f : event_time_->fields()) wanted[f] = true;
+  if (section.event_time && !section.event_time->types.empty())
+    for (size_t f = 0; f < plan_.fields.size(); ++f)
+      if (plan_.fields.path(f) == "type") wanted[f] = true;
+  for (size_t f = 0; f < wanted.size(); ++f) {
+    if (!wanted[f]) continue;
+    source_set_.add(plan_.fields.path(f));
+    source_set_to_plan_.push_back(f);
+  }
+  if (restore.manifest != nullptr) {
+    if (source_->watermark != SLUICE_END_OF_TIME) clock_.restore(source_->watermark);
+    source_->watermark = clock_.watermark();
+    if (const auto* s = restore.manifest->find_source(source_->plan->id()))
+      for (const auto& split : s->splits) {
+        restored_splits_[split.id] = split;
+        if (split.ended) job_.sources[source_->node]->ended(split.id);
+      }
+  }
+  return base::Status::ok();
+}
+
+void Task::start() {
+  thread_ = std::thread([this] { run(); });
+}
+void Task::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<data::Arena> Task::arena() {
+  if (arena_ == nullptr) arena_ = std::make_shared<data::Arena>(job_.chunks);
+  return arena_;
+}
+
+bool Task::has_room() const {
+  return std::all_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.to->mailbox_.has_room(o.channel); });
+}
+void Task::push(const Output& to, Message message) { to.to->mailbox_.push(to.channel, std::move(message)); }
+void Task::push_all(Link& link, const Message& message) {
+  for (const Output& out : outputs_)
+    if (std::find(link.channels.begin(), link.channels.end(), out.edge) != link.channels.end()) push(out, message);
+}
+
+void Task::run() {
+  base::Status s;
+  try {
+    s = loop();
+  } catch (const std::exception& e) {
+    s = base::Status::bug(std::string("host: ") + e.what());
+  }
+  if (!s.is_ok() && s.code() != base::Code::kCancelled) job_.fail(std::move(s));
+  finished_.store(true, std::memory_order_release);
+  job_.notify();
+}
+
+base::Status Task::pause(Operator& op, const base::Status& retry) {
+  op.set_last_error(retry.message());
+  {
+    const std::lock_guard lock(progress_mutex_);
+    waiting_ = "operator " + op.id() + " cannot go on: " + retry.message();
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(retry.retry_after_ms());
+  while (std::chrono::steady_clock::now() < until) {
+    if (job_.hard_stop) return base::Status::cancelled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min<uint32_t>(retry.retry_after_ms(), 20)));
+  }
+  return base::Status::ok();
+}
+
+template <class F>
+base::Status Task::retrying(Operator& op, F&& f) {
+  for (;;) {
+    if (job_.hard_stop) return base::Status::cancelled();
+    base::Status s = f();
+    if (s.code() != base::Code::kRetry) {
+      const std::lock_guard lock(progress_mutex_);
+      waiting_.clear();
+      return s;
+    }
+    SLUICE_TRY(pause(op, s));
+  }
+}
+
+base::Status Task::open_all() {
+  for (const auto& link : links_) {
+    SLUICE_TRY(retrying(*link->op, [&] { return link->op->open(); }));
+    SLUICE_TRY(after_call(*link, nullptr));
+  }
+  return base::Status::ok();
+}
+
+base::Status Task::close_all() {
+  base::Status first;
+  for (const auto& link : links_) {
+    // Rows of a checkpoint that is durable: they belong into the target before the run calls itself done. A hard stop
+    // leaves them in the checkpoint; the next start delivers them.
+    while (!link->segments.empty() && !job_.hard_stop) {
+      SLUICE_TRY(commit_epoch(*link, link->segments.back().checkpoint));
+      if (!link->segments.empty()) SLUICE_TRY(pause(*link->op, base::Status::retry(link->op->last_error(), 200)));
+    }
+  }
+  for (const auto& link : links_) {
+    base::Status s = link->op->close();
+    if (first.is_ok() && !s.is_ok() && s.code() != base::Code::kRetry) first = std::move(s);
+  }
+  return first;
+}
+
+base::Status Task::loop() {
+  SLUICE_TRY(open_all());
+  arena_ = nullptr;
+  for (;;) {
+    bool progress = false;
+    while (auto c = mailbox_.next_command()) {
+      if (c->kind == Command::Kind::kFinish) return close_all();
+      SLUICE_TRY(command(*c));
+      progress = true;
+    }
+    if (job_.hard_stop) {
+      (void)close_all();  // the job has failed or was cut off already
+      return base::Status::cancelled();
+    }
+    for (size_t c = 0; c < inputs_.size(); ++c) {
+      for (int burst = 0; burst < 8 && !blocked_[c] && has_room(); ++burst) {
+        auto message = mailbox_.pop(c);
+        if (!message) break;
+        progress = true;
+        SLUICE_TRY(handle(c, *message));
+      }
+    }
+    if (source_ != nullptr && !source_done_ && !source_held_ && !source_stopped_ && has_room()) {
+      const int64_t now = job_.clock->now_ms();
+      if (now >= next_discover_ms_) SLUICE_TRY(discover());
+      if (assigned_ && !clock_.slots().empty()) SLUICE_TRY(poll_source(&progress));
+    }
+    const int64_t now = job_.clock->now_ms();
+    if (now >= next_tick_ms_ || now < next_tick_ms_ - 10 * kTickMs) {
+      next_tick_ms_ = now + kTickMs;
+      SLUICE_TRY(idle_tick());
+    }
+    SLUICE_TRY(end_if_done());
+    if (!progress) {
+      const bool polls = source_ != nullptr && !source_done_ && !source_held_ && !source_stopped_;
+      mailbox_.wait(std::chrono::milliseconds(polls ? 2 : 50), blocked_);
+    }
+  }
+}
+
+base::Status Task::command(const Command& c) {
+  if (c.kind == Command::Kind::kCommit) return commit(c.number);
+  if (source_ == nullptr) return base::Status::ok();
+  source_held_ = true;
+  if (c.stop) source_stopped_ = true;
+  return barrier_arrived(c.number);
+}
+
+base::Status Task::handle(size_t channel, Message& m) {
+  Input& in = inputs_[channel];
+  const PlanEdge& edge = plan_.edges[in.edge];
+  Link& link = *link_of(edge.to);
+  const bool main = edge.to_port == SLUICE_PORT_MAIN;
+  switch (m.kind) {
+    case Message::Kind::kRows: {
+      data::RowBatch batch = std::move(m.rows);
+      arena_ = std::make_shared<data::Arena>(job_.chunks);
+      arena_->keep(std::move(batch.arena));
+      batch.arena = arena_;
+      if (batch.checked != nullptr) {
+        auto* own = arena_->array<uint8_t>(batch.size);
+        std::copy_n(batch.checked, batch.size, own);
+        batch.checked = own;
+      }
+      if (main && batch.watermark != nullptr) {
+        int64_t others = SLUICE_END_OF_TIME;
+        for (size_t c = 0; c < inputs_.size(); ++c)
+          if (c != channel && plan_.edges[inputs_[c].edge].to == edge.to && plan_.edges[inputs_[c].edge].to_port == SLUICE_PORT_MAIN && !inputs_[c].idle)
+            others = std::min(others, inputs_[c].watermark);
+        auto* own = arena_->array<int64_t>(batch.size);
+        for (uint32_t r = 0; r < batch.size; ++r) own[r] = std::max(link.watermark, std::min(others, batch.watermark[r]));
+        batch.watermark = own;
+      }
+      SLUICE_TRY(deliver(link, edge.to_port, std::move(batch)));
+      break;
+    }
+    case Message::Kind::kWatermark:
+      in.watermark = std::max(in.watermark, m.number);
+      if (main) SLUICE_TRY(update_input_watermark(link));
+      break;
+    case Message::Kind::kIdle: case Message::Kind::kActive:
+      in.idle = m.kind == Message::Kind::kIdle;
+      if (main) SLUICE_TRY(update_input_watermark(link));
+      break;
+    case Message::Kind::kEnd:
+      in.ended = true;
+      in.idle = false;
+      in.watermark = SLUICE_END_OF_TIME;
+      if (main) SLUICE_TRY(update_input_watermark(link));
+      break;
+    case Message::Kind::kMarker:
+      if (!main) in.marker = m.number == SLUICE_SNAPSHOT_END;
+      SLUICE_TRY(marker(link, edge.to_port, static_cast<uint32_t>(m.number)));
+      break;
+    case Message::Kind::kSchema:
+      SLUICE_TRY(schema(link, m.schema));
+      break;
+    case Message::Kind::kBarrier:
+      blocked_[channel] = true;
+      SLUICE_TRY(barrier_arrived(static_cast<uint64_t>(m.number)));
+      break;
+  }
+  arena_ = nullptr;
+  return base::Status::ok();
+}
+
+// ---- beside the rows ---------------------------------------------------------------------------------
+
+base::Status Task::update_input_watermark(Link& link) {
+  int64_t lowest = SLUICE_END_OF_TIME;
+  bool any = false;
+  for (const Input& in : inputs_) {
+    const PlanEdge& edge = plan_.edges[in.edge];
+    if (edge.to != link.node || edge.to_port != SLUICE_PORT_MAIN || in.idle) continue;
+    any = true;
+    lowest = std::min(lowest, in.watermark);
+  }
+  if (!any) return set_idle(link, true);
+  SLUICE_TRY(set_idle(link, false));
+  return advance(link, lowest);
+}
+
+base::Status Task::advance(Link& link, int64_t watermark) {
+  if (watermark <= link.watermark) return base::Status::ok();
+  link.watermark = watermark;
+  Operator& op = *link.op;
+  op.watermark.store(watermark, std::memory_order_relaxed);
+  if (!link.plan->is_source()) {
+    if (link.store != nullptr && watermark != SLUICE_END_OF_TIME) link.store->set_event_time(watermark);
+    SLUICE_TRY(fire_timers(link));
+    SLUICE_TRY(retrying(op, [&] { return op.on_watermark(watermark); }));
+    SLUICE_TRY(after_call(link, nullptr));
+  }
+  for (size_t e : link.children)
+    if (plan_.edges[e].to_port == SLUICE_PORT_MAIN) SLUICE_TRY(advance(*link_of(plan_.edges[e].to), watermark));
+  push_all(link, {Message::Kind::kWatermark, watermark, {}, nullptr});
+  return base::Status::ok();
+}
+
+base::Status Task::fire_timers(Link& link) {
+  state::TimerTable* timers = link.op->timers();
+  if (timers == nullptr) return base::Status::ok();
+  const auto fire = [&](state::TimerClock clock, uint32_t abi_clock, int64_t now) -> base::Status {
+    while (auto due = timers->pop_due(clock, now)) {
+      SLUICE_TRY(retrying(*link.op, [&] { return link.op->on_timer(abi_clock, *due); }));
+      SLUICE_TRY(after_call(link, nullptr));
+    }
+    return base::Status::ok();
+  };
+  if (link.watermark != SLUICE_NO_TIME) SLUICE_TRY(fire(state::TimerClock::kEvent, SLUICE_CLOCK_EVENT, link.watermark));
+  return fire(state::TimerClock::kProcessing, SLUICE_CLOCK_PROCESSING, job_.clock->now_ms());
+}
+
+base::Status Task::set_idle(Link& link, bool idle) {
+  if (link.idle == idle) return base::Status::ok();
+  link.idle = idle;
+  if (idle) idle_since_ms_ = job_.clock->now_ms();
+  if (!link.plan->is_source()) {
+    SLUICE_TRY(retrying(*link.op, [&] { return link.op->on_idle(idle, idle_since_ms_); }));
+    SLUICE_TRY(after_call(link, nullptr));
+  }
+  for (size_t e : link.children)
+    if (plan_.edges[e].to_port == SLUICE_PORT_MAIN) SLUICE_TRY(set_idle(*link_of(plan_.edges[e].to), idle));
+  push_all(link, {idle ? Message::Kind::kIdle : Message::Kind::kActive, 0, {}, nullptr});
+  return base::Status::ok();
+}
+
+base::Status Task::marker(Link& link, uint32_t port, uint32_t which) {
+  if (port == SLUICE_PORT_BROADCAST) {
+    Operator& op = *link.op;
+    if (which == SLUICE_SNAPSHOT_BEGIN) {
+      for (Input& in : inputs_)
+        if (plan_.edges[in.edge].to == link.node) in.marker = false;
+      for (state::StateTable* t : op.tables())
+        if (t != nullptr && t->decl().kind == state::StateKind::kBroadcast) SLUICE_TRY(t->begin_snapshot_load());
+      link.snapshot_loading = true;
+    } else {
+      for (const Input& in : inputs_) {
+        const PlanEdge& edge = plan_.edges[in.edge];
+        if (edge.to == link.node && edge.to_port == SLUICE_PORT_BROADCAST && !in.marker) return base::Status::ok();
+      }
+      if (link.snapshot_loading) {
+        for (state::StateTable* t : op.tables())
+          if (t != nullptr && t->decl().kind == state::StateKind::kBroadcast) SLUICE_TRY(t->end_snapshot_load());
+        link.snapshot_loading = false;
+      }
+    }
+    SLUICE_TRY(retrying(op, [&] { return op.on_marker(port, which); }));
+    SLUICE_TRY(after_call(link, nullptr));
+    if (which == SLUICE_SNAPSHOT_END && !link.marker_seen) {
+      link.marker_seen = true;
+      if (job_.gates[link.node]->arrive()) job_.notify();
+    }
+    return base::Status::ok();
+  }
+  for (size_t e : link.children) SLUICE_TRY(marker(*link_of(plan_.edges[e].to), plan_.edges[e].to_port, which));
+  push_all(link, {Message::Kind::kMarker, static_cast<int64_t>(which), {}, nullptr});
+  return base::Status::ok();
+}
+
+base::Status Task::forward_schema(Link& link, const std::shared_ptr<const Schema>& s) {
+  for (size_t e : link.children) SLUICE_TRY(schema(*link_of(plan_.edges[e].to), s));
+  push_all(link, {Message::Kind::kSchema, 0, {}, s});
+  return base::Status::ok();
+}
+
+base::Status Task::schema(Link& link, const std::shared_ptr<const Schema>& s) {
+  if (!link.op->handles_schema()) return forward_schema(link, s);
+  base::Status status = retrying(*link.op, [&] { return link.op->on_schema(*s); });
+  if (status.code() == base::Code::kBadRecord) {
+    // The sink keeps the table in quarantine: its rows are refused one by one until a better schema comes.
+    link.op->count("schemas_refused", 1);
+    link.op->set_last_error(status.message());
+    spdlog::warn("operator \"{}\": table {} is refused: {}; its rows go to the dead letters until a better configuration row comes (from {})",
+                 link.op->id(), s->table, status.message(), s->origin);
+    status = base::Status::ok();
+  }
+  SLUICE_TRY(status);
+  return after_call(link, nullptr);
+}
+
+base::Status Task::idle_tick() {
+  const int64_t now = job_.clock->now_ms();
+  if (source_ != nullptr && assigned_ && !source_done_) {
+    const auto& section = *source_->plan->section;
+    const int64_t timeout = section.event_time ? section.event_time->idle_timeout_ms : 0;
+    bool changed = false;
+    for (auto& s : clock_.slots()) {
+      const bool idle = timeout > 0 && (s.flags & SLUICE_SPLIT_CAUGHT_UP) != 0 && (s.flags & SLUICE_SPLIT_END) == 0 && !s.gated && now - s.last_row_ms >= timeout;
+      if (idle != s.idle) {
+        s.idle = idle;
+        changed = true;
+      }
+    }
+    if (changed) clock_.recompute();
+    // A lane without splits says nothing about time.
+    SLUICE_TRY(set_idle(*source_, clock_.all_idle()));
+    if (changed) SLUICE_TRY(advance(*source_, clock_.watermark()));
+  }
+  for (const auto& link : links_) {
+    if (link->plan->is_source()) continue;
+    SLUICE_TRY(fire_timers(*link));
+    if (!link->idle) continue;
+    SLUICE_TRY(retrying(*link->op, [&] { return link->op->on_idle(true, idle_since_ms_); }));
+    SLUICE_TRY(after_call(*link, nullptr));
+  }
+  publish_splits();
+  arena_ = nullptr;
+  return base::Status::ok();
+}
+
+// ---- splits --------------------------------------------------------------------------------------------
+
+base::Status Task::discover() {
+  Operator& op = *source_->op;
+  const int64_t now = job_.clock->now_ms();
+  next_discover_ms_ = now + kDiscoverMs;
+  std::vector<std::pair<std::string, int64_t>> found;
+  const base::Status s = op.discover(&found);
+  if (s.code() == base::Code::kRetry) {
+    next_discover_ms_ = now + s.retry_after_ms();
+    op.set_last_error(s.message());
+    return split_changes();
+  }
+  SLUICE_TRY(s);
+  SourceSplits& shared = *job_.sources[source_->node];
+  const bool first = !assigned_;
+  if (first)  // what the checkpoint knows and the source no more: the plugin has to say what is to be done about it
+    for (const auto& [id, split] : restored_splits_)
+      if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.first == id; })) found.emplace_back(id, -1);
+  std::vector<std::tuple<uint32_t, std::string, const std::string*>> mine;
+  for (const auto& [id, ordinal] : found) {
+    if (std::find(known_splits_.begin(), known_splits_.end(), id) != known_splits_.end()) continue;
+    known_splits_.push_back(id);
+    const uint32_t owner = ordinal >= 0 ? static_cast<uint32_t>(ordinal % source_->plan->lanes)
+                                        : static_cast<uint32_t>(state::key_hash(id) % source_->plan->lanes);
+    if (owner != lane_) continue;
+    SplitClock::Slot slot;
+    slot.id = id;
+    slot.index = shared.index_of(id);
+    slot.last_row_ms = now;
+    const auto restored = restored_splits_.find(id);
+    if (restored != restored_splits_.end()) {
+      const auto& r = restored->second;
+      slot.max_event_time = r.max_event_time_ms;
+      slot.position = r.position;
+      slot.has_position = !r.position.empty();
+      if (r.snapshot_complete) slot.flags |= SLUICE_SPLIT_SNAPSHOT_COMPLETE;
+      if (r.ended) slot.flags |= SLUICE_SPLIT_END;
+    }
+    slot_of_[slot.index] = clock_.slots().size();
+    clock_.slots().push_back(std::move(slot));
+    if (restored == restored_splits_.end() || !restored->second.ended)
+      mine.emplace_back(clock_.slots().back().index, id, nullptr);
+  }
+  for (auto& [index, id, position] : mine) {
+    const auto& slot = clock_.slots()[slot_of_[index]];
+    if (slot.has_position) position = &slot.position;
+  }
+  if (!mine.empty()) {
+    const std::vector<std::string> positions = [&] {  // assign() must not see its own texts change
+      std::vector<std::string> v;
+      for (const auto& m : mine) v.push_back(std::get<2>(m) != nullptr ? *std::get<2>(m) : std::string());
+      return v;
+    }();
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (std::get<2>(mine[i]) != nullptr) std::get<2>(mine[i]) = &positions[i];
+    SLUICE_TRY(retrying(op, [&] { return op.assign(mine); }));
+  }
+  assigned_.store(true, std::memory_order_release);
+  if (first) job_.notify();
+  return split_changes();
+}
+
+base::Status Task::split_changes() {
+  Operator& op = *source_->op;
+  bool changed = false;
+  const auto reports = std::exchange(op.split_reports, {});
+  for (const SplitReport& r : reports) {
+    const auto known = slot_of_.find(r.split);
+    if (known == slot_of_.end()) return base::Status::bug("source \"" + op.id() + "\" reports on split " + std::to_string(r.split) + ", which it was not given");
+    auto& slot = clock_.slots()[known->second];
+    switch (r.kind) {
+      case SplitReport::Kind::kStatus: {
+        const uint32_t stays = slot.flags & (SLUICE_SPLIT_SNAPSHOT_COMPLETE | SLUICE_SPLIT_END);
+        if ((r.flags & SLUICE_SPLIT_END) != 0 && (slot.flags & SLUICE_SPLIT_END) == 0) job_.sources[source_->node]->ended(slot.id);
+        slot.flags = r.flags | stays;
+        changed = true;
+        break;
+      }
+      case SplitReport::Kind::kLag: slot.lag = r.lag; break;
+      case SplitReport::Kind::kPosition: {
+        // Rows of this split that came after the report are further on.
+        bool later = false;
+        for (size_t i = r.rows_before; i < op.source_rows.split.size(); ++i) later = later || op.source_rows.split[i] == r.split;
+        if (!later) {
+          slot.position = r.position;
+          slot.has_position = true;
+        }
+        break;
+      }
+    }
+  }
+  if (changed) clock_.recompute();
+  const auto& slots = clock_.slots();
+  if (!assigned_) return base::Status::ok();
+  const bool all_read = !slots.empty() && std::all_of(slots.begin(), slots.end(), [](const auto& s) {
+    return (s.flags & (SLUICE_SPLIT_SNAPSHOT_COMPLETE | SLUICE_SPLIT_END)) != 0;
+  });
+  if (all_read && !snapshot_marked_) {
+    snapshot_marked_ = true;
+    SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_END));
+  }
+  const bool all_ended = slots.empty() ? job_.sources[source_->node]->all_ended(known_splits_)
+                                       : std::all_of(slots.begin(), slots.end(), [](const auto& s) { return (s.flags & SLUICE_SPLIT_END) != 0; });
+  if (all_ended) source_done_ = true;
+  return base::Status::ok();
+}
+
+base::Status Task::end_if_done() {
+  if (end_sent_) return base::Status::ok();
+  if (source_ != nullptr) {
+    if (!source_done_ && assigned_ && clock_.slots().empty()) SLUICE_TRY(split_changes());
+    if (!source_done_ || source_stopped_) return base::Status::ok();
+    SLUICE_TRY(set_idle(*source_, false));
+    SLUICE_TRY(advance(*source_, SLUICE_END_OF_TIME));
+  }
+  for (const Input& in : inputs_)
+    if (plan_.edges[in.edge].to_port == SLUICE_PORT_MAIN && !in.ended) return base::Status::ok();
+  end_sent_ = true;
+  for (const Output& out : outputs_) push(out, {Message::Kind::kEnd, 0, {}, nullptr});
+  ended_.store(true, std::memory_order_release);
+  publish_splits();
+  job_.notify();
+  return base::Status::ok();
+}
+
+// ---- checkpoints -----------------------------------------------------------------------------------------
+
+base::Status Task::barrier_arrived(uint64_t checkpoint) {
+  if (!is_aligning_) {
+    is_aligning_ = true;
+    aligning_ = checkpoint;
+    barriers_ = 0;
+  }
+  if (checkpoint != aligning_)
+    return base::Status::bug("barrier " + std::to_string(checkpoint) + " while " + std::to_string(aligning_) + " is being aligned");
+  if (++barriers_ < inputs_.size() + (source_ != nullptr ? 1 : 0)) return base::Status::ok();
+  is_aligning_ = false;
+  SLUICE_TRY(take_checkpoint(checkpoint));
+  std::fill(blocked_.begin(), blocked_.end(), false);
+  source_held_ = false;
+  return base::Status::ok();
+}
+
+base::Status Task::take_checkpoint(uint64_t checkpoint) {
+  SLUICE_FAILPOINT("task.barrier");
+  TaskAck ack;
+  ack.task = index_;
+  ack.checkpoint = checkpoint;
+  for (const auto& link : links_) {
+    if (link->plan->delivery == SLUICE_DELIVERY_EPOCH && link->plan->is_sink()) {
+      if (link->spool != nullptr) {
+        SLUICE_TRY(link->spool->close());
+        link->segments.push_back({checkpoint, link->spool->path(), link->spool->rows()});
+        link->spool = nullptr;
+      }
+      if (link->segments.size() > 1) SLUICE_TRY(merge_segments(*link, checkpoint));
+      for (auto& segment : link->segments) {
+        segment.checkpoint = checkpoint;
+        ack.spools.push_back({link->node, lane_, segment.path, segment.rows});
+      }
+      continue;
+    }
+    SLUICE_TRY(retrying(*link->op, [&] { return link->op->prepare(checkpoint); }));
+    SLUICE_TRY(after_call(*link, nullptr));
+  }
+  SLUICE_FAILPOINT("task.prepared");
+  for (const Output& out : outputs_) push(out, {Message::Kind::kBarrier, static_cast<int64_t>(checkpoint), {}, nullptr});
+  SLUICE_TRY(dead_letters_->sync());
+  dead_letters_->begin_epoch(job_.lineage, checkpoint);
+  for (const auto& link : links_) {
+    if (link->store == nullptr) continue;
+    const std::string dir = job_.work_dir + "/snapshot-" + std::to_string(checkpoint) + "-" + std::to_string(link->node) + "-" + std::to_string(lane_);
+    auto files = link->store->snapshot(dir);
+    if (!files.is_ok()) {
+      if (files.status().code() != base::Code::kRetry) return files.status();
+      ack.failure = "operator \"" + link->plan->id() + "\": " + files.status().message();
+      std::error_code ignored;
+      std::filesystem::remove_all(dir, ignored);
+      break;
+    }
+    state::TimerTable* timers = link->op->timers();
+    ack.states.push_back({link->node, lane_, std::move(files).value(), link->store->stored_states(), link->store->stats(),
+                          timers != nullptr ? timers->size() : 0});
+  }
+  SLUICE_FAILPOINT("task.snapshot_taken");
+  for (const auto& link : links_) {
+    ack.watermarks.emplace_back(link->node, link->watermark);
+    if (link->plan->has_broadcast()) ack.gates.emplace_back(link->node, link->marker_seen);
+  }
+  if (source_ != nullptr) {
+    for (const auto& slot : clock_.slots()) {
+      checkpoint::ManifestSplit split;
+      split.id = slot.id;
+      split.position = slot.position;
+      if (slot.has_position) split.position_text = position_text(static_cast<uint32_t>(source_->node), slot.id, slot.position);
+      split.max_event_time_ms = slot.max_event_time;
+      split.snapshot_complete = (slot.flags & SLUICE_SPLIT_SNAPSHOT_COMPLETE) != 0;
+      split.ended = (slot.flags & SLUICE_SPLIT_END) != 0;
+      ack.splits.emplace_back(source_->node, std::move(split));
+    }
+    if (!assigned_ && lane_ == 0)  // the source cannot be reached yet: what the last checkpoint knew stays true
+      for (const auto& [id, split] : restored_splits_) ack.splits.emplace_back(source_->node, split);
+  }
+  job_.ack(std::move(ack));
+  return base::Status::ok();
+}
+
+base::Status Task::merge_segments(Link& link, uint64_t checkpoint) {
+  // Only after a commit failed: its rows and the new ones become one epoch.
+  auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
+                                  std::to_string(link.spool_count++));
+  if (!made.is_ok()) return made.status();
+  auto merged = std::move(made).value();
+  for (const auto& segment : link.segments)
+    SLUICE_TRY(read_spool(segment.path, [&](const SpoolRow& row) { return merged->append(row); }));
+  SLUICE_TRY(merged->close());
+  for (const auto& segment : link.segments) {
+    std::error_code ignored;
+    std::filesystem::remove(segment.path, ignored);
+  }
+  link.segments.assign(1, {checkpoint, merged->path(), merged->rows()});
+  return base::Status::ok();
+}
+
+base::Status Task::commit(uint64_t checkpoint) {
+  SLUICE_FAILPOINT("task.before_commit");
+  for (const auto& link : links_) {
+    if (link->plan->is_sink() && link->plan->delivery == SLUICE_DELIVERY_EPOCH) {
+      SLUICE_TRY(commit_epoch(*link, checkpoint));
+      continue;
+    }
+    const base::Status s = link->op->commit(checkpoint);
+    if (s.code() == base::Code::kRetry) {
+      link->op->count("commits_failed", 1);
+      link->op->set_last_error(s.message());
+    } else {
+      SLUICE_TRY(s);
+    }
+    SLUICE_TRY(after_call(*link, nullptr));
+  }
+  arena_ = nullptr;
+  SLUICE_FAILPOINT("task.after_commit");
+  return base::Status::ok();
+}
+
+base::Status Task::commit_epoch(Link& link, uint64_t checkpoint) {
+  if (link.segments.empty() || link.segments.back().checkpoint > checkpoint) return base::Status::ok();
+  Operator& op = *link.op;
+  const auto done = [&] {
+    for (const auto& segment : link.segments) {
+      std::error_code ignored;
+      std::filesystem::remove(segment.path, ignored);
+    }
+    link.segments.clear();
+    link.commit_failed = false;
+    op.set_last_error("");
+  };
+  const auto attempt = [&]() -> base::Status {
+    if (link.commit_failed) {  // the answer may have been lost, the rows not
+      uint64_t last = 0;
+      std::string lineage;
+      SLUICE_TRY(op.last_committed(&last, &lineage));
+      // Each attempt writes one epoch that holds everything since the last one known to be there.
+      for (auto it = link.tried.rbegin(); it != link.tried.rend(); ++it)
+        if (lineage == job_.lineage && it->first == last) {
+          SLUICE_TRY(drop_committed(link, it->second));
+          break;
+        }
+      link.tried.clear();
+      if (link.segments.empty()) return base::Status::ok();
+    }
+    std::vector<std::string> files;
+    uint64_t rows = 0;
+    for (const auto& segment : link.segments) {
+      files.push_back(segment.path);
+      rows += segment.rows;
+    }
+    link.tried.emplace_back(checkpoint, rows);
+    return write_epoch(
+        op, plan_, checkpoint, files, reader_,
+        [this] {
+          arena_ = nullptr;
+          return arena();
+        },
+        [&](std::string_view json, const SpoolOrigin& origin, const std::string& reason) -> base::Status {
+          DeadLetter letter;
+          letter.reason = reason;
+          letter.raw = json;
+          uint32_t source = data::kNoSource;
+          for (size_t n = 0; n < plan_.nodes.size(); ++n)
+            if (plan_.nodes[n].is_source() && plan_.nodes[n].id() == origin.source_id) source = static_cast<uint32_t>(n);
+          return apply_on_error(op.plan(), op, letter, source, std::string(origin.split_id), origin.position);
+        });
+  };
+  const base::Status s = attempt();
+  if (s.is_ok()) {
+    link.tried.clear();
+    done();
+    return base::Status::ok();
+  }
+  if (s.code() != base::Code::kRetry) return s;
+  link.commit_failed = true;
+  op.count("commits_failed", 1);
+  op.set_last_error(s.message());
+  return base::Status::ok();
+}
+
+base::Status Task::drop_committed(Link& link, uint64_t rows) {
+  // The target has the first `rows` rows of what waits.
+  auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
+                                  std::to_string(link.spool_count++));
+  if (!made.is_ok()) return made.status();
+  auto rest = std::move(made).value();
+  uint64_t seen = 0, checkpoint = 0;
+  for (const auto& segment : link.segments) {
+    checkpoint = segment.checkpoint;
+    SLUICE_TRY(read_spool(segment.path, [&](const SpoolRow& row) { return seen++ < rows ? base::Status::ok() : rest->append(row); }));
+  }
+  SLUICE_TRY(rest->close());
+  for (const auto& segment : link.segments) {
+    std::error_code ignored;
+    std::filesystem::remove(segment.path, ignored);
+  }
+  link.segments.clear();
+  if (rest->rows() > 0) link.segments.push_back({checkpoint, rest->path(), rest->rows()});
+  return base::Status::ok();
+}
+
+// ---- what others see ----------------------------------------------------------------------------------------
+
+void Task::publish_splits() {
+  if (source_ == nullptr) return;
+  std::vector<observe::SplitProgress> splits;
+  for (const auto& s : clock_.slots()) {
+    observe::SplitProgress p;
+    p.source_id = source_->plan->id();
+    p.split = s.id;
+    p.lane = lane_;
+    if (s.has_position) p.position = position_text(static_cast<uint32_t>(source_->node), s.id, s.position);
+    p.lag = s.lag;
+    p.watermark_ms = clock_.split_watermark(s);
+    p.idle = s.idle;
+    p.caught_up = (s.flags & SLUICE_SPLIT_CAUGHT_UP) != 0;
+    p.ended = (s.flags & SLUICE_SPLIT_END) != 0;
+    p.gated = s.gated;
+    splits.push_back(std::move(p));
+  }
+  const std::lock_guard lock(progress_mutex_);
+  split_progress_ = std::move(splits);
+}
+
+void Task::add_progress(std::map<size_t, observe::OperatorProgress>* by_node, std::vector<observe::SplitProgress>* splits,
+                        std::vector<std::string>* waiting) const {
+  for (const auto& link : links_) {
+    if (link->op == nullptr) continue;
+    const Operator& op = *link->op;
+    auto& p = (*by_node)[link->node];
+    p.rows_in += op.rows_in.load(std::memory_order_relaxed);
+    p.rows_out += op.rows_out.load(std::memory_order_relaxed);
+    p.rejected += op.rejected_count.load(std::memory_order_relaxed);
+    p.bytes_in += op.bytes_in.load(std::memory_order_relaxed);
+    p.busy_ns += op.busy_ns.load(std::memory_order_relaxed);
+    const int64_t w = op.watermark.load(std::memory_order_relaxed);
+    p.watermark_ms = lane_ == 0 ? w : std::min(p.watermark_ms, w);
+    for (const auto& [name, value] : op.counters()) p.counters[name] += value;
+    if (const std::string note = op.note(); !note.empty()) p.note = note;
+    if (const std::string error = op.last_error(); !error.empty()) p.last_error = error;
+  }
+  const std::lock_guard lock(progress_mutex_);
+  splits->insert(splits->end(), split_progress_.begin(), split_progress_.end());
+  if (!waiting_.empty()) waiting->push_back(waiting_);
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,201 @@
+// One lane of one stage: a thread that runs a chain of operators.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "checkpoint/checkpoint_store.h"
+#include "data/json_reader.h"
+#include "observe/progress.h"
+#include "runtime/dead_letters.h"
+#include "runtime/event_time.h"
+#include "runtime/job_context.h"
+#include "runtime/mailbox.h"
+#include "runtime/operator.h"
+#include "runtime/split_clock.h"
+#include "runtime/spool.h"
+
+namespace sluice::runtime {
+
+// What a task goes on from: its part of a checkpoint.
+struct TaskRestore {
+  const checkpoint::Manifest* manifest = nullptr;  // null: from scratch
+};
+
+// Made, prepared and destroyed by the coordinator's thread; run() is the thread's body. Everything else says which
+// thread may call it.
+class Task {
+ public:
+  Task(JobContext& job, size_t index, size_t stage, uint32_t lane);
+  ~Task();
+
+  size_t index() const { return index_; }
+  size_t stage() const { return stage_; }
+  uint32_t lane() const { return lane_; }
+  Mailbox& mailbox() { return mailbox_; }
+  bool has_source() const { return source_ != nullptr; }
+
+  // Before the threads start. [coordinator]
+  size_t add_input(size_t edge, Mailbox* sender);               // a channel that feeds this task
+  void add_output(size_t edge, uint32_t to_lane, Task* to, size_t channel);
+  base::Status prepare(const sluice_host* host, const TaskRestore& restore);
+  Operator* operator_of(size_t node);
+  void set_store(size_t node, std::unique_ptr<state::LaneStore> store);
+
+  void start();
+  void join();
+  // All input has ended and everything was handed on; only barriers and commits follow. [any]
+  bool has_ended() const { return ended_.load(std::memory_order_acquire); }
+  // The source has its splits, or there is none. [any]
+  bool has_assigned() const { return source_ == nullptr || assigned_.load(std::memory_order_acquire); }
+  bool has_finished() const { return finished_.load(std::memory_order_acquire); }
+  // Adds this task's part. [any]
+  void add_progress(std::map<size_t, observe::OperatorProgress>* by_node, std::vector<observe::SplitProgress>* splits,
+                    std::vector<std::string>* waiting) const;
+
+ private:
+  struct Output {
+    size_t edge;
+    uint32_t to_lane;
+    Task* to;
+    size_t channel;
+  };
+  struct Input {
+    size_t edge = 0;
+    int64_t watermark = SLUICE_NO_TIME;
+    bool idle = false, ended = false, marker = false;
+  };
+  // One operator of the chain.
+  struct Link {
+    size_t node = 0;
+    const PlanNode* plan = nullptr;
+    std::unique_ptr<state::LaneStore> store;
+    std::unique_ptr<Operator> op;
+    int64_t watermark = SLUICE_NO_TIME;
+    bool idle = false;
+    bool marker_seen = false;      // broadcast side
+    bool snapshot_loading = false;
+    std::vector<size_t> children;  // edges that are chains
+    std::vector<size_t> channels;  // edges that are not
+    // Epoch sinks: rows since the last barrier, and segments whose checkpoint is not committed yet.
+    std::unique_ptr<SpoolWriter> spool;
+    struct Segment {
+      uint64_t checkpoint;
+      std::string path;
+      uint64_t rows;
+    };
+    std::vector<Segment> segments;
+    bool commit_failed = false;
+    std::vector<std::pair<uint64_t, uint64_t>> tried;  // commits without an answer: checkpoint, rows
+    uint64_t spool_count = 0;
+  };
+
+  void run();
+  base::Status loop();
+  base::Status open_all();
+  base::Status close_all();
+  base::Status handle(size_t channel, Message& message);
+  base::Status command(const Command& c);
+
+  // Rows.
+  base::Status poll_source(bool* progress);
+  base::Status discover();
+  base::Status source_batch();
+  base::Status deliver(Link& link, uint32_t port, data::RowBatch batch);
+  base::Status run_operator(Link& link, uint32_t port, data::RowBatch& batch);
+  base::Status after_call(Link& link, const data::RowBatch* batch);
+  base::Status route(Link& link, uint32_t port, const data::RowBatch& batch);
+  base::Status route_keyed(Link& link, size_t edge, const data::RowBatch& batch);
+  base::Status spool_rows(Link& link, const data::RowBatch& batch);
+  // Takes out rows that cannot be given to the operator; `batch` is what is left.
+  base::Status check_rows(Link& link, uint32_t port, data::RowBatch& batch);
+  base::Status key_of(const data::RowBatch& batch, const PlanNode& to, uint32_t row, sluice_str* key, std::string* error);
+  base::Status reject(Operator& op, const data::RowBatch& batch, uint32_t row, const std::string& reason);
+  base::Status reject_kept(Operator& op, const KeptOrigin& origin, const std::string& reason);
+  // `at` is the operator that the letter names, `counter` the one in this task that counts it.
+  base::Status reject_at(const PlanNode& at, Operator& counter, const data::RowBatch& batch, uint32_t row, const std::string& reason);
+  base::Status apply_on_error(const PlanNode& at, Operator& counter, DeadLetter letter, uint32_t source, const std::string& split,
+                              std::string_view position);
+  std::string position_text(uint32_t source, const std::string& split, std::string_view position);
+  std::string split_name(uint32_t source, uint32_t split) const;
+
+  // Control that travels with the rows.
+  base::Status advance(Link& link, int64_t watermark);
+  base::Status set_idle(Link& link, bool idle);
+  base::Status marker(Link& link, uint32_t port, uint32_t marker);
+  base::Status schema(Link& link, const std::shared_ptr<const Schema>& schema);
+  base::Status forward_schema(Link& link, const std::shared_ptr<const Schema>& schema);
+  base::Status update_input_watermark(Link& link);
+  base::Status fire_timers(Link& link);
+  base::Status idle_tick();
+  base::Status split_changes();
+  base::Status end_if_done();
+  void push(const Output& to, Message message);
+  void push_all(Link& link, const Message& message);
+
+  // Checkpoints.
+  base::Status barrier_arrived(uint64_t checkpoint);
+  base::Status take_checkpoint(uint64_t checkpoint);
+  base::Status commit(uint64_t checkpoint);
+  base::Status commit_epoch(Link& link, uint64_t checkpoint);
+  base::Status merge_segments(Link& link, uint64_t checkpoint);
+  base::Status drop_committed(Link& link, uint64_t rows);
+
+  // Calls `f` until it answers something else than RETRY. Ends with CANCELLED on a hard stop.
+  template <class F>
+  base::Status retrying(Operator& op, F&& f);
+  // Waits for as long as a RETRY asks for. CANCELLED on a hard stop.
+  base::Status pause(Operator& op, const base::Status& retry);
+  bool has_room() const;
+  std::shared_ptr<data::Arena> arena();
+  Link* link_of(size_t node);
+  void publish_splits();
+
+  JobContext& job_;
+  const Plan& plan_;
+  const size_t index_, stage_;
+  const uint32_t lane_;
+  Mailbox mailbox_;
+  std::vector<Input> inputs_;   // by channel
+  std::vector<Output> outputs_;
+  std::vector<bool> blocked_;   // by channel
+  std::vector<std::unique_ptr<Link>> links_;  // in topological order
+  Link* source_ = nullptr;
+  std::map<size_t, std::unique_ptr<Operator>> describers_;  // by node: instances that only name positions
+  const sluice_host* host_ = nullptr;
+  std::thread thread_;
+
+  data::JsonReader reader_;
+  std::shared_ptr<data::Arena> arena_;  // of the pass that is running
+  std::unique_ptr<DeadLetters> dead_letters_;
+  std::vector<bool> source_fields_;     // what the source extracts
+  data::FieldSet source_set_;
+  std::vector<size_t> source_set_to_plan_;
+  std::optional<EventTime> event_time_;
+  SplitClock clock_;
+  std::map<uint32_t, size_t> slot_of_;  // split index → slot
+  std::map<std::string, checkpoint::ManifestSplit> restored_splits_;
+  std::vector<std::string> known_splits_;
+  int64_t next_discover_ms_ = 0, next_tick_ms_ = 0, next_poll_ms_ = 0, idle_since_ms_ = 0;
+  bool source_done_ = false;    // no split will give another row
+  bool source_stopped_ = false;  // a stop's barrier has gone
+  bool source_held_ = false;    // the barrier went out, others are awaited
+  bool snapshot_marked_ = false;
+  bool end_sent_ = false;
+  uint64_t aligning_ = 0;
+  bool is_aligning_ = false;
+  size_t barriers_ = 0;
+
+  std::atomic<bool> ended_{false}, assigned_{false}, finished_{false};
+  mutable std::mutex progress_mutex_;
+  std::vector<observe::SplitProgress> split_progress_;
+  std::string waiting_;
+};
+
+}  // namespace sluice::runtime

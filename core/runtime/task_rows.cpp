@@ -1,0 +1,444 @@
+// How rows move through a task: from the source or a channel, operator by operator, to channels and sinks.
+#include <algorithm>
+
+#include "runtime/task.h"
+
+namespace sluice::runtime {
+namespace {
+
+std::string_view view(sluice_str s) { return {s.data, s.size}; }
+
+data::RowBatch without(const data::RowBatch& batch, const std::vector<bool>& bad) {
+  std::vector<uint32_t> keep;
+  for (uint32_t r = 0; r < batch.size; ++r)
+    if (!bad[r]) keep.push_back(r);
+  return data::gather(batch, keep, std::vector<bool>(batch.fields.size(), true));
+}
+
+}  // namespace
+
+base::Status Task::poll_source(bool* progress) {
+  Operator& op = *source_->op;
+  const int64_t now = job_.clock->now_ms();
+  if (now < next_poll_ms_) return base::Status::ok();
+  for (size_t gate : source_->plan->gates) {
+    const bool closed = !job_.gates[gate]->is_open();
+    for (auto& slot : clock_.slots()) {
+      if (slot.gated && !closed) slot.last_row_ms = now;  // waiting at the gate is not being idle
+      slot.gated = closed;
+    }
+    if (closed) return base::Status::ok();
+  }
+  arena_ = nullptr;
+  const base::Status s = op.poll(static_cast<uint32_t>(plan_.document->limits.batch_rows));
+  if (s.code() == base::Code::kRetry) {
+    next_poll_ms_ = now + s.retry_after_ms();
+    op.set_last_error(s.message());
+  } else if (!s.is_ok() && s.code() != base::Code::kCancelled) {
+    return s.code() == base::Code::kBadRecord ? base::Status::bug("source \"" + op.id() + "\" answered BAD_RECORD: " + s.message()) : s;
+  }
+  *progress = !op.source_rows.raw.empty();
+  SLUICE_TRY(source_batch());
+  arena_ = nullptr;
+  return base::Status::ok();
+}
+
+base::Status Task::source_batch() {
+  Operator& op = *source_->op;
+  SourceRows& rows = op.source_rows;
+  const auto n = static_cast<uint32_t>(rows.raw.size());
+  std::vector<Emission> markers = std::exchange(op.emissions, {});
+  for (const Emission& e : markers)
+    if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_BEGIN) SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, e.marker));
+  if (n > 0) {
+    const int64_t now = job_.clock->now_ms();
+    data::RowBatch batch;
+    batch.arena = arena();
+    data::Arena& memory = *batch.arena;
+    batch.size = n;
+    batch.event_time = rows.event_time.data();
+    batch.change = rows.change.data();
+    batch.raw = rows.raw.data();
+    batch.raw_key = rows.raw_key.data();
+    batch.watermark = memory.array<int64_t>(n);
+    batch.origin = memory.array<data::Origin>(n);
+    batch.fields.assign(plan_.fields.size(), nullptr);
+    std::vector<sluice_value*> columns(source_set_.size());
+    for (size_t f = 0; f < source_set_.size(); ++f) {
+      columns[f] = memory.array<sluice_value>(n);
+      batch.fields[source_set_to_plan_[f]] = columns[f];
+    }
+    const auto max_size = static_cast<size_t>(plan_.document->limits.max_record_size);
+    const auto source_index = static_cast<uint32_t>(source_->node);
+    std::vector<bool> bad;
+    uint64_t bytes = 0;
+    uint32_t last_split = UINT32_MAX;
+    SplitClock::Slot* slot = nullptr;
+    std::string error;
+    std::map<size_t, uint32_t> last_row;  // by slot
+    for (uint32_t r = 0; r < n; ++r) {
+      if (rows.split[r] != last_split) {
+        const auto known = slot_of_.find(rows.split[r]);
+        if (known == slot_of_.end()) return base::Status::bug("source \"" + op.id() + "\" emitted a row of split " + std::to_string(rows.split[r]) + ", which it was not given");
+        if (slot != nullptr) last_row[slot_of_[last_split]] = r - 1;
+        last_split = rows.split[r];
+        slot = &clock_.slots()[known->second];
+        slot->last_row_ms = now;
+        if (slot->idle) {
+          slot->idle = false;
+          clock_.recompute();
+        }
+      }
+      batch.origin[r] = {source_index, rows.split[r], rows.position[r]};
+      batch.watermark[r] = clock_.watermark();
+      const sluice_str raw = rows.raw[r];
+      bytes += raw.size;
+      bool good = true;
+      if (raw.data == nullptr) {
+        for (auto* c : columns) c[r] = {SLUICE_ABSENT, 0, {}};
+        continue;
+      }
+      if (raw.size > max_size) {
+        error = "a record of " + std::to_string(raw.size) + " bytes; limits.max_record_size is " + std::to_string(max_size);
+        good = false;
+      } else if (!reader_.read(view(raw), source_set_, columns.data(), r, memory, &error)) {
+        good = false;
+      } else if (event_time_) {
+        const auto t = event_time_->read(batch, r, now, &error);
+        if (t) batch.event_time[r] = *t;
+        else good = false;
+      }
+      if (!good) {
+        if (bad.empty()) bad.resize(n);
+        bad[r] = true;
+        SLUICE_TRY(reject(op, batch, r, error));
+        continue;
+      }
+      clock_.observe(*slot, batch.event_time[r]);
+    }
+    last_row[slot_of_[last_split]] = n - 1;
+    for (const auto& [s, row] : last_row) {
+      clock_.slots()[s].position = view(rows.position[row]);
+      clock_.slots()[s].has_position = true;
+    }
+    op.rows_in.fetch_add(n, std::memory_order_relaxed);
+    op.bytes_in.fetch_add(bytes, std::memory_order_relaxed);
+    if (source_->idle) SLUICE_TRY(set_idle(*source_, false));
+    // The vectors move into memory that lives as long as the rows.
+    const auto persist = [&](auto& column, auto& vector) {
+      using T = std::remove_reference_t<decltype(vector[0])>;
+      T* copy = memory.array<T>(n);
+      std::copy(vector.begin(), vector.end(), copy);
+      column = copy;
+    };
+    persist(batch.event_time, rows.event_time);
+    persist(batch.change, rows.change);
+    persist(batch.raw, rows.raw);
+    persist(batch.raw_key, rows.raw_key);
+    if (!bad.empty()) batch = without(batch, bad);
+    op.rows_out.fetch_add(batch.size, std::memory_order_relaxed);
+    std::vector<uint32_t> split_of_row = std::exchange(rows.split, {});
+    rows.clear();
+    SLUICE_TRY(route(*source_, 0, batch));
+    rows.split = std::move(split_of_row);
+  }
+  SLUICE_TRY(split_changes());
+  rows.clear();
+  for (const Emission& e : markers)
+    if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_END && !snapshot_marked_) {
+      snapshot_marked_ = true;
+      SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_END));
+    }
+  return advance(*source_, source_done_ ? SLUICE_END_OF_TIME : clock_.watermark());
+}
+
+base::Status Task::deliver(Link& link, uint32_t port, data::RowBatch batch) {
+  SLUICE_TRY(check_rows(link, port, batch));
+  if (batch.size == 0) return base::Status::ok();
+  link.op->rows_in.fetch_add(batch.size, std::memory_order_relaxed);
+  if (link.plan->is_sink() && link.plan->delivery == SLUICE_DELIVERY_EPOCH) return spool_rows(link, batch);
+  return run_operator(link, port, batch);
+}
+
+base::Status Task::check_rows(Link& link, uint32_t port, data::RowBatch& batch) {
+  const PlanNode& plan = *link.plan;
+  std::vector<bool> bad;
+  const auto drop = [&](uint32_t r) {
+    if (bad.empty()) bad.resize(batch.size);
+    bad[r] = true;
+  };
+  const auto is_bad = [&](uint32_t r) { return !bad.empty() && bad[r]; };
+  if (!plan.accepts_tombstones && batch.raw != nullptr) {
+    int64_t tombstones = 0;
+    for (uint32_t r = 0; r < batch.size; ++r) {
+      if (!batch.is_tombstone(r) || (batch.body != nullptr && batch.is_made(r))) continue;
+      drop(r);
+      ++tombstones;
+    }
+    if (tombstones > 0) link.op->count("tombstones", tombstones);
+  }
+  const auto& fields = port == SLUICE_PORT_BROADCAST ? plan.broadcast_fields : plan.fields;
+  for (size_t f : fields) {
+    data::ensure_field(batch, plan_.fields, f, reader_);
+    for (uint32_t r = 0; r < batch.size; ++r) {
+      if (batch.fields[f][r].type != SLUICE_INVALID || is_bad(r)) continue;
+      SLUICE_TRY(reject(*link.op, batch, r, "field \"" + plan_.fields.path(f) + "\": " + std::string(view(batch.fields[f][r].as.str))));
+      drop(r);
+    }
+  }
+  if (plan.needs_body && port == SLUICE_PORT_MAIN && batch.raw != nullptr) {
+    if (batch.checked == nullptr) {
+      batch.checked = batch.arena->array<uint8_t>(batch.size);
+      std::fill_n(batch.checked, batch.size, uint8_t{0});
+    }
+    std::string error;
+    for (uint32_t r = 0; r < batch.size; ++r) {
+      if (batch.is_made(r) || batch.raw[r].data == nullptr || batch.checked[r] != 0 || is_bad(r)) continue;
+      if (!reader_.check(view(batch.raw[r]), &error)) {
+        SLUICE_TRY(reject(*link.op, batch, r, error));
+        drop(r);
+      }
+      batch.checked[r] = 1;
+    }
+  }
+  if (!plan.key_fields.empty() && port == SLUICE_PORT_MAIN) {
+    for (size_t f : plan.key_fields) data::ensure_field(batch, plan_.fields, f, reader_);
+    auto* keys = batch.arena->array<sluice_str>(batch.size);
+    std::string error;
+    uint32_t kept = 0;
+    for (uint32_t r = 0; r < batch.size; ++r) {
+      if (is_bad(r)) continue;
+      if (!key_of(batch, plan, r, &keys[kept], &error).is_ok()) {
+        SLUICE_TRY(reject(*link.op, batch, r, error));
+        drop(r);
+        continue;
+      }
+      ++kept;
+    }
+    link.op->set_key_column(keys);
+  }
+  if (!bad.empty()) batch = without(batch, bad);
+  return base::Status::ok();
+}
+
+base::Status Task::key_of(const data::RowBatch& batch, const PlanNode& to, uint32_t row, sluice_str* key, std::string* error) {
+  const auto text = [&](size_t f, sluice_str* out) {
+    const sluice_value& v = batch.fields[f][row];
+    switch (v.type) {
+      case SLUICE_STRING: case SLUICE_NUMBER: *out = v.as.str; return true;
+      case SLUICE_BOOL: *out = v.as.i64 != 0 ? sluice_str{"true", 4} : sluice_str{"false", 5}; return true;
+      case SLUICE_INT64: *out = batch.arena->copy(std::to_string(v.as.i64)); return true;
+      default: break;
+    }
+    *error = "key field \"" + plan_.fields.path(f) + "\" of operator \"" + to.id() + "\" is " +
+             (v.type == SLUICE_ABSENT ? "missing" : v.type == SLUICE_NULL ? "null" : v.type == SLUICE_INVALID ? "no valid JSON" : "not a text and not a number");
+    return false;
+  };
+  const auto missing = [&] { return base::Status::bad_record(*error); };
+  if (to.key_fields.size() == 1) return text(to.key_fields[0], key) ? base::Status::ok() : missing();
+  std::string joined;  // each part with its length before it: no two keys give the same bytes
+  for (size_t f : to.key_fields) {
+    sluice_str part;
+    if (!text(f, &part)) return missing();
+    joined += std::to_string(part.size) + ':';
+    joined += view(part);
+  }
+  *key = batch.arena->copy(std::string_view(joined));
+  return base::Status::ok();
+}
+
+base::Status Task::run_operator(Link& link, uint32_t port, data::RowBatch& batch) {
+  Operator& op = *link.op;
+  for (;;) {
+    uint32_t consumed = 0;
+    base::Status s = op.process(port, batch, &consumed);
+    switch (s.code()) {
+      case base::Code::kOk: return after_call(link, &batch);
+      case base::Code::kRetry: {
+        SLUICE_TRY(after_call(link, &batch));
+        if (consumed >= batch.size) return base::Status::ok();
+        if (consumed > 0) {
+          std::vector<uint32_t> rest;
+          for (uint32_t r = consumed; r < batch.size; ++r) rest.push_back(r);
+          batch = data::gather(batch, rest, std::vector<bool>(batch.fields.size(), true));
+          op.advance_key_column(consumed);
+        }
+        SLUICE_TRY(pause(op, s));
+        continue;
+      }
+      case base::Code::kBadRecord:
+        op.emissions.clear();
+        op.rejected.clear();
+        if (batch.size == 1) return reject(op, batch, 0, s.message());
+        return base::Status::bug("operator \"" + op.id() + "\": process() answered BAD_RECORD for a batch; a row is refused by reject(): " + s.message());
+      default: return s;
+    }
+  }
+}
+
+base::Status Task::after_call(Link& link, const data::RowBatch* batch) {
+  Operator& op = *link.op;
+  for (const Rejected& r : std::exchange(op.rejected, {})) {
+    if (r.row != SLUICE_NO_ROW) {
+      if (batch != nullptr) SLUICE_TRY(reject(op, *batch, r.row, r.reason));
+    } else if (const auto kept = op.origins.find(r.origin); kept != op.origins.end()) {
+      SLUICE_TRY(reject_kept(op, kept->second, r.reason));
+      op.origins.erase(kept);
+    }
+  }
+  for (Emission& e : std::exchange(op.emissions, {})) {
+    if (e.kind == Emission::Kind::kSchema) {
+      SLUICE_TRY(forward_schema(link, e.schema));
+      continue;
+    }
+    if (e.kind != Emission::Kind::kRows) continue;
+    op.rows_out.fetch_add(e.rows.size, std::memory_order_relaxed);
+    SLUICE_TRY(route(link, e.port, e.rows));
+  }
+  return base::Status::ok();
+}
+
+base::Status Task::route(Link& link, uint32_t port, const data::RowBatch& batch) {
+  if (batch.size == 0) return base::Status::ok();
+  bool read = false;
+  for (size_t e : link.plan->out) {
+    const PlanEdge& edge = plan_.edges[e];
+    if (edge.from_port != port) continue;
+    read = true;
+    switch (edge.route) {
+      case Route::kChain:
+        SLUICE_TRY(deliver(*link_of(edge.to), edge.to_port, batch));
+        break;
+      case Route::kKeyed:
+        SLUICE_TRY(route_keyed(link, e, batch));
+        break;
+      case Route::kForward: case Route::kBroadcast:
+        for (const Output& out : outputs_) {
+          if (out.edge != e) continue;
+          if (edge.route == Route::kForward && out.to_lane != lane_ % plan_.nodes[edge.to].lanes) continue;
+          push(out, {Message::Kind::kRows, 0, batch, nullptr});
+        }
+        break;
+    }
+  }
+  if (!read) link.op->count("unread_output", batch.size);
+  return base::Status::ok();
+}
+
+base::Status Task::route_keyed(Link& link, size_t e, const data::RowBatch& in) {
+  const PlanEdge& edge = plan_.edges[e];
+  const PlanNode& to = plan_.nodes[edge.to];
+  data::RowBatch batch = in;
+  for (size_t f : to.key_fields) data::ensure_field(batch, plan_.fields, f, reader_);
+  std::vector<std::vector<uint32_t>> rows(to.lanes);
+  std::string error;
+  int64_t tombstones = 0;
+  for (uint32_t r = 0; r < batch.size; ++r) {
+    if (batch.is_tombstone(r) && !to.accepts_tombstones) {
+      ++tombstones;
+      continue;
+    }
+    sluice_str key;
+    if (!key_of(batch, to, r, &key, &error).is_ok()) {
+      SLUICE_TRY(reject_at(to, *link.op, batch, r, error));
+      continue;
+    }
+    rows[state::lane_of_key_group(state::key_group(view(key), job_.key_groups), to.lanes, job_.key_groups)].push_back(r);
+  }
+  if (tombstones > 0) link.op->count("tombstones", tombstones);
+  for (const Output& out : outputs_) {
+    if (out.edge != e || rows[out.to_lane].empty()) continue;
+    push(out, {Message::Kind::kRows, 0, data::gather(batch, rows[out.to_lane], link.plan->needed_below), nullptr});
+  }
+  return base::Status::ok();
+}
+
+base::Status Task::spool_rows(Link& link, const data::RowBatch& batch) {
+  if (link.spool == nullptr) {
+    auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
+                                    std::to_string(link.spool_count++));
+    if (!made.is_ok()) return made.status();
+    link.spool = std::move(made).value();
+  }
+  std::string error;
+  for (uint32_t r = 0; r < batch.size; ++r) {
+    sluice_str json;
+    if (!data::row_json(batch, r, reader_, &json, &error)) {
+      SLUICE_TRY(reject(*link.op, batch, r, error));
+      continue;
+    }
+    SpoolRow row{view(json), {}, batch.event_time != nullptr ? batch.event_time[r] : SLUICE_NO_TIME,
+                 batch.change != nullptr ? batch.change[r] : static_cast<uint8_t>(SLUICE_CHANGE_NONE)};
+    std::string split;
+    if (batch.origin != nullptr && batch.origin[r].source != data::kNoSource) {
+      const data::Origin& o = batch.origin[r];
+      split = job_.sources[o.source]->id_of(o.split);
+      row.origin = {plan_.nodes[o.source].id(), split, view(o.position)};
+    }
+    SLUICE_TRY(link.spool->append(row));
+  }
+  return base::Status::ok();
+}
+
+std::string Task::position_text(uint32_t source, const std::string& split, std::string_view position) {
+  if (source == data::kNoSource) return {};
+  auto& describer = describers_[source];
+  if (describer == nullptr) {
+    describer = std::make_unique<Operator>(job_, source, 0, 1);
+    sluice_needs needs;
+    if (!describer->create(host_).is_ok() || !describer->needs(&needs).is_ok()) return split;
+  }
+  return describer->describe_position(split, position);
+}
+
+std::string Task::split_name(uint32_t source, uint32_t split) const {
+  return source == data::kNoSource ? std::string() : job_.sources[source]->id_of(split);
+}
+
+base::Status Task::reject(Operator& op, const data::RowBatch& batch, uint32_t row, const std::string& reason) {
+  return reject_at(op.plan(), op, batch, row, reason);
+}
+
+base::Status Task::reject_at(const PlanNode& at, Operator& counter, const data::RowBatch& batch, uint32_t row, const std::string& reason) {
+  DeadLetter letter;
+  letter.reason = reason;
+  const data::Origin origin = batch.origin != nullptr ? batch.origin[row] : data::Origin{};
+  std::string made;  // a row of no source row: what it holds is all there is to show
+  if (batch.raw != nullptr && batch.raw[row].data != nullptr) {
+    letter.raw = view(batch.raw[row]);
+  } else if (batch.is_made(row)) {
+    sluice_str json;
+    if (data::row_json(batch, row, reader_, &json, &made)) letter.raw = view(json);
+  }
+  if (batch.raw_key != nullptr && batch.raw_key[row].data != nullptr) letter.key = view(batch.raw_key[row]);
+  return apply_on_error(at, counter, letter, origin.source, split_name(origin.source, origin.split), view(origin.position));
+}
+
+base::Status Task::reject_kept(Operator& op, const KeptOrigin& kept, const std::string& reason) {
+  DeadLetter letter;
+  letter.reason = reason;
+  if (kept.has_raw) letter.raw = kept.raw;
+  if (kept.has_key) letter.key = kept.key;
+  return apply_on_error(op.plan(), op, letter, kept.source, split_name(kept.source, kept.split), kept.position);
+}
+
+base::Status Task::apply_on_error(const PlanNode& at, Operator& counter, DeadLetter letter, uint32_t source, const std::string& split,
+                                  std::string_view position) {
+  counter.rejected_count.fetch_add(1, std::memory_order_relaxed);
+  const config::OnError policy = at.section->on_error.value_or(plan_.document->on_error);
+  if (policy == config::OnError::kDrop) return base::Status::ok();
+  const std::string text = position_text(source, split, position);
+  counter.set_last_error(std::string(letter.reason) + (text.empty() ? "" : " (" + text + ")"));
+  if (policy == config::OnError::kFail)
+    return base::Status::fatal("operator \"" + at.id() + "\": " + std::string(letter.reason) + (text.empty() ? "" : ", at " + text) +
+                               "; the job stops because on_error is `fail`");
+  letter.operator_id = at.id();
+  if (source != data::kNoSource) letter.source = plan_.nodes[source].id();
+  letter.position = text;
+  letter.time_ms = job_.clock->now_ms();
+  SLUICE_TRY(dead_letters_->write(letter));
+  job_.dead_letter_count.fetch_add(1, std::memory_order_relaxed);
+  return base::Status::ok();
+}
+
+}  // namespace sluice::runtime
