@@ -42,7 +42,8 @@ int display_width(uint32_t code_point) {
   const bool wide = (code_point >= 0x1100 && code_point <= 0x115F) || (code_point >= 0x2E80 && code_point <= 0xA4CF) ||
                     (code_point >= 0xAC00 && code_point <= 0xD7A3) || (code_point >= 0xF900 && code_point <= 0xFAFF) ||
                     (code_point >= 0xFE30 && code_point <= 0xFE6F) || (code_point >= 0xFF00 && code_point <= 0xFF60) ||
-                    (code_point >= 0xFFE0 && code_point <= 0xFFE6) || (code_point >= 0x1F300 && code_point <= 0x1FAFF) ||
+                    (code_point >= 0xFFE0 && code_point <= 0xFFE6) ||
+                    (code_point >= 0x1F300 && code_point <= 0x1FAFF) ||
                     (code_point >= 0x20000 && code_point <= 0x3FFFD);
   return wide ? 2 : 1;
 }
@@ -108,14 +109,26 @@ void Diagnostics::add(Diagnostic diagnostic) {
 
 void Diagnostics::error(Location at, std::string code, std::string path, std::string message, std::string suggestion,
                         std::string hint) {
-  add({Severity::kError, std::move(at), std::move(code), std::move(path), std::move(message), std::move(suggestion),
-       std::move(hint), {}});
+  add({Severity::kError,
+       std::move(at),
+       std::move(code),
+       std::move(path),
+       std::move(message),
+       std::move(suggestion),
+       std::move(hint),
+       {}});
 }
 
 void Diagnostics::warning(Location at, std::string code, std::string path, std::string message, std::string suggestion,
                           std::string hint) {
-  add({Severity::kWarning, std::move(at), std::move(code), std::move(path), std::move(message), std::move(suggestion),
-       std::move(hint), {}});
+  add({Severity::kWarning,
+       std::move(at),
+       std::move(code),
+       std::move(path),
+       std::move(message),
+       std::move(suggestion),
+       std::move(hint),
+       {}});
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {

@@ -60,8 +60,13 @@ class GraphCheck {
         continue;
       }
       const Location& at = operators_[first->second].id_at;
-      diagnostics_.add({Severity::kError, op.id_at, "duplicate-id", op.path + ".id",
-                        "the id " + quote(op.id) + " is used twice; first at " + line_and_column(at), {}, {},
+      diagnostics_.add({Severity::kError,
+                        op.id_at,
+                        "duplicate-id",
+                        op.path + ".id",
+                        "the id " + quote(op.id) + " is used twice; first at " + line_and_column(at),
+                        {},
+                        {},
                         {{at, "first used here"}}});
     }
   }
@@ -115,14 +120,15 @@ class GraphCheck {
                   const std::string& path) {
     const std::vector<std::string>& ports = target.spec->output_ports;
     if (std::find(ports.begin(), ports.end(), reference.port) != ports.end()) return;
-    const std::string has = ports.empty() ? quote(target.id) + " (" + target.use + ") has only its main output, " +
-                                                "which is read without a port"
-                                          : quote(target.id) + " (" + target.use + ") has " + list_names(ports, "and", true);
+    const std::string has =
+        ports.empty()
+            ? quote(target.id) + " (" + target.use + ") has only its main output, " + "which is read without a port"
+            : quote(target.id) + " (" + target.use + ") has " + list_names(ports, "and", true);
     const std::string nearest = nearest_name(reference.port, ports);
-    diagnostics_.error(reference.at, "unknown-port", path,
-                       name(op) + " reads the unknown output " + quote(reference.port) + " of " + quote(target.id) +
-                           "; " + has,
-                       nearest.empty() ? "" : target.id + "." + nearest);
+    diagnostics_.error(
+        reference.at, "unknown-port", path,
+        name(op) + " reads the unknown output " + quote(reference.port) + " of " + quote(target.id) + "; " + has,
+        nearest.empty() ? "" : target.id + "." + nearest);
     // Most likely the main output was meant; it is not unread as well.
     read_.insert(reference.id);
   }
@@ -148,9 +154,9 @@ class GraphCheck {
                          op.use + " has no broadcast input; remove \"broadcast\" from " + name(op));
     }
     if (!op.broadcast && op.spec->broadcast_input && !op.reported.count("broadcast")) {
-      diagnostics_.error(op.at, "missing-broadcast", op.path + ".broadcast",
-                         name(op) + " (" + op.use +
-                             ") has no \"broadcast\": it must say which operator gives its configuration");
+      diagnostics_.error(
+          op.at, "missing-broadcast", op.path + ".broadcast",
+          name(op) + " (" + op.use + ") has no \"broadcast\": it must say which operator gives its configuration");
     }
   }
 

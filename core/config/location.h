@@ -13,9 +13,7 @@ struct Location {
   int column = 0;
 
   bool known() const { return line > 0; }
-  std::string text() const {
-    return known() ? file + ":" + std::to_string(line) + ":" + std::to_string(column) : file;
-  }
+  std::string text() const { return known() ? file + ":" + std::to_string(line) + ":" + std::to_string(column) : file; }
   friend bool operator==(const Location&, const Location&) = default;
   friend bool operator<(const Location& a, const Location& b) {
     return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);

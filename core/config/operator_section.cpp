@@ -56,7 +56,7 @@ class OperatorReader {
   std::string owner() const {
     const Entry* id = node_.find("id");
     return id && id->node.is_scalar() && !id->node.scalar.empty() ? "operator " + quote(id->node.scalar)
-                                                                   : "operator " + out_.path.substr(9);
+                                                                  : "operator " + out_.path.substr(9);
   }
 
   // The entry of a key, also when it is misspelt or stands under "with" by mistake: that is reported where keys are
@@ -96,10 +96,10 @@ class OperatorReader {
     scope.missing_at = node_.at;
     scope.noun = "key";
     scope.also_known = {"with", "event_time"};
-    scope.synonyms = {{"type", "use"},       {"operator", "use"}, {"name", "id"},       {"options", "with"},
-                      {"config", "with"},    {"params", "with"},  {"settings", "with"}, {"properties", "with"},
-                      {"inputs", "input"},   {"from", "input"},   {"source", "input"},  {"keys", "key"},
-                      {"key_by", "key"},     {"upstream", "input"}};
+    scope.synonyms = {{"type", "use"},     {"operator", "use"},  {"name", "id"},       {"options", "with"},
+                      {"config", "with"},  {"params", "with"},   {"settings", "with"}, {"properties", "with"},
+                      {"inputs", "input"}, {"from", "input"},    {"source", "input"},  {"keys", "key"},
+                      {"key_by", "key"},   {"upstream", "input"}};
     scope.home_of = [this](const std::string& key) { return home_of_key(key, KeyLevel::kOperator, type_options()); };
     return scope;
   }
@@ -130,8 +130,9 @@ class OperatorReader {
     out_.id_at = id->node.at;
     if (is_operator_id(out_.id)) return;
     diagnostics_.error(out_.id_at, "bad-id", out_.path + ".id",
-                       quote(out_.id) + " cannot be an id: it must begin with a letter or _, followed by letters, "
-                                        "digits, _ or -");
+                       quote(out_.id) +
+                           " cannot be an id: it must begin with a letter or _, followed by letters, "
+                           "digits, _ or -");
   }
 
   void take_type() {
@@ -150,7 +151,8 @@ class OperatorReader {
     std::string hint;
     for (const FailedModule& module : catalog_.failed_modules()) {
       const bool likely = !prefix.empty() && module.file.find(prefix) != std::string::npos;
-      if (likely && nearest.empty()) message += "; its plugin " + module.file + " could not be loaded: " + module.reason;
+      if (likely && nearest.empty())
+        message += "; its plugin " + module.file + " could not be loaded: " + module.reason;
       if (!likely) hint += (hint.empty() ? "" : "; ") + module.file + " could not be loaded: " + module.reason;
     }
     const bool prefix_known = std::any_of(types.begin(), types.end(), [&](const std::string& type) {
@@ -163,14 +165,15 @@ class OperatorReader {
     }
     if (nearest.empty()) {
       hint += (hint.empty() ? "" : "; ") + (types.empty() ? std::string("no operators are installed")
-                                                           : "known operators: " + list_names(types, "and"));
+                                                          : "known operators: " + list_names(types, "and"));
     }
     diagnostics_.error(out_.use_at, "unknown-operator", out_.path + ".use", message, nearest, hint);
   }
 
   std::optional<InputReference> reference(const Node& node, const std::string& path) {
     const size_t dot = node.scalar.find('.');
-    InputReference out{node.scalar.substr(0, dot), dot == std::string::npos ? "" : node.scalar.substr(dot + 1), node.at};
+    InputReference out{node.scalar.substr(0, dot), dot == std::string::npos ? "" : node.scalar.substr(dot + 1),
+                       node.at};
     if (is_operator_id(out.id) && (dot == std::string::npos || !out.port.empty())) return out;
     diagnostics_.error(node.at, "bad-input", path, quote(node.scalar) + " is not an input", {},
                        "write the id of an operator, or ID.PORT");
@@ -218,8 +221,8 @@ class OperatorReader {
     out_.key = value->second.as_list();
     if (out_.key.empty()) out_.key_at.reset();
     for (const std::string& field : out_.key) {
-      const bool empty_part = field.empty() || field.front() == '.' || field.back() == '.' ||
-                              field.find("..") != std::string::npos;
+      const bool empty_part =
+          field.empty() || field.front() == '.' || field.back() == '.' || field.find("..") != std::string::npos;
       if (!empty_part) continue;
       diagnostics_.error(key->node.at, "bad-key", out_.path + ".key",
                          quote(field) + " is not the name of a field or a dotted path");
@@ -238,8 +241,13 @@ class OperatorReader {
     scope.owner = "event_time";
     scope.path = out_.path + ".event_time";
     scope.missing_at = section->key_location;
-    scope.synonyms = {{"fields", "field"}, {"column", "field"}, {"timezone", "zone"}, {"time_zone", "zone"},
-                      {"tz", "zone"},      {"pattern", "format"}, {"out_of_orderness", "out_of_order"},
+    scope.synonyms = {{"fields", "field"},
+                      {"column", "field"},
+                      {"timezone", "zone"},
+                      {"time_zone", "zone"},
+                      {"tz", "zone"},
+                      {"pattern", "format"},
+                      {"out_of_orderness", "out_of_order"},
                       {"max_out_of_orderness", "out_of_order"}};
     scope.home_of = [this](const std::string& key) { return home_of_key(key, KeyLevel::kEventTime, type_options()); };
     const size_t errors_before = diagnostics_.error_count();
@@ -270,7 +278,8 @@ class OperatorReader {
     }
     Location at = node.at;
     // The character itself, as long as the text stands in the file as it is.
-    const bool as_written = !node.replaced && text.find_first_of("'\\") == std::string::npos && node.last_line == at.line;
+    const bool as_written =
+        !node.replaced && text.find_first_of("'\\") == std::string::npos && node.last_line == at.line;
     if (as_written) at.column += static_cast<int>(result.offset) + (node.quoted ? 1 : 0);
     diagnostics_.error(result.offset == 0 ? node.at : at, "bad-time-format", out_.path + ".event_time.format",
                        result.problem, result.suggestion);
@@ -278,8 +287,7 @@ class OperatorReader {
 
   void check_zone(const std::string& zone, const OptionValue& value) {
     if (value.is_default || !environment_.zone_exists || environment_.zone_exists(zone)) return;
-    const std::string nearest =
-        environment_.zone_names ? nearest_name(zone, environment_.zone_names()) : std::string();
+    const std::string nearest = environment_.zone_names ? nearest_name(zone, environment_.zone_names()) : std::string();
     diagnostics_.error(value.at, "unknown-zone", out_.path + ".event_time.zone", "unknown time zone " + quote(zone),
                        nearest, nearest.empty() ? "names are such as UTC or Asia/Shanghai" : "");
   }
@@ -315,7 +323,7 @@ class OperatorReader {
   const Environment& environment_;
   Diagnostics& diagnostics_;
   OperatorSection out_;
-  OptionScope scope_;  // of the keys beside `use`
+  OptionScope scope_;                        // of the keys beside `use`
   std::set<std::string> misplaced_options_;  // options of the operator that stand beside `use`
 };
 

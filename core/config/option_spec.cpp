@@ -32,10 +32,14 @@ const OptionSpec* find_spec(const std::vector<OptionSpec>& specs, std::string_vi
 
 bool is_empty(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::kNull: return true;
-    case Node::Kind::kScalar: return node.scalar.empty();
-    case Node::Kind::kList: return node.items.empty();
-    case Node::Kind::kMap: return node.entries.empty();
+    case Node::Kind::kNull:
+      return true;
+    case Node::Kind::kScalar:
+      return node.scalar.empty();
+    case Node::Kind::kList:
+      return node.items.empty();
+    case Node::Kind::kMap:
+      return node.entries.empty();
   }
   return false;
 }
@@ -44,7 +48,9 @@ bool is_empty(const Node& node) {
 class ValueReader {
  public:
   ValueReader(const OptionSpec& spec, const std::string& owner, const std::string& path, Diagnostics& diagnostics)
-      : spec_(spec), name_(quote(spec.name) + (owner.empty() ? "" : " of " + owner)), path_(path),
+      : spec_(spec),
+        name_(quote(spec.name) + (owner.empty() ? "" : " of " + owner)),
+        path_(path),
         diagnostics_(diagnostics) {}
 
   std::optional<OptionValue> read(const Node& node) {
@@ -53,9 +59,12 @@ class ValueReader {
     out.secret = spec_.secret;
     out.at = node.at;
     switch (spec_.type) {
-      case OptionType::kList: return read_list(node, std::move(out));
-      case OptionType::kMap: return read_map(node, std::move(out));
-      default: return read_scalar(node, std::move(out));
+      case OptionType::kList:
+        return read_list(node, std::move(out));
+      case OptionType::kMap:
+        return read_map(node, std::move(out));
+      default:
+        return read_scalar(node, std::move(out));
     }
   }
 
@@ -76,19 +85,27 @@ class ValueReader {
 
   std::optional<OptionValue> read_scalar(const Node& node, OptionValue out) {
     if (!node.is_scalar()) {
-      wrong(node.at, "wrong-type", name_ + " must be a single value (" + type_name(spec_.type) + "), not " +
-                                       describe_kind(node));
+      wrong(node.at, "wrong-type",
+            name_ + " must be a single value (" + type_name(spec_.type) + "), not " + describe_kind(node));
       return std::nullopt;
     }
     const std::string& text = node.scalar;
     switch (spec_.type) {
-      case OptionType::kBool: return take(parse_bool(text), node, std::move(out));
-      case OptionType::kDouble: return take(parse_double(text), node, std::move(out));
-      case OptionType::kInt: return take_number(parse_int(text), node, std::move(out));
-      case OptionType::kDuration: return take_number(parse_duration(text), node, std::move(out));
-      case OptionType::kSize: return take_number(parse_size(text), node, std::move(out));
-      case OptionType::kEnum: return read_enum(node, std::move(out));
-      default: out.value = text; return out;
+      case OptionType::kBool:
+        return take(parse_bool(text), node, std::move(out));
+      case OptionType::kDouble:
+        return take(parse_double(text), node, std::move(out));
+      case OptionType::kInt:
+        return take_number(parse_int(text), node, std::move(out));
+      case OptionType::kDuration:
+        return take_number(parse_duration(text), node, std::move(out));
+      case OptionType::kSize:
+        return take_number(parse_size(text), node, std::move(out));
+      case OptionType::kEnum:
+        return read_enum(node, std::move(out));
+      default:
+        out.value = text;
+        return out;
     }
   }
 
@@ -184,8 +201,10 @@ class ValueReader {
 
 // Texts that would be read back as something else need quotes.
 std::string yaml_text(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                             "0123456789_-./") == std::string::npos &&
+  const bool plain = !text.empty() &&
+                     text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789_-./") == std::string::npos &&
                      text[0] != '-' && text != "null" && text != "true" && text != "false";
   if (plain) return text;
   std::string out = "\"";
@@ -291,7 +310,8 @@ class SectionCheck {
     const std::string path = join_path(scope_.path, entry.key);
     if (spec->deprecated) {
       diagnostics_.warning(entry.key_location, "deprecated-option", path,
-                           scope_.noun + " " + quote(spec->name) + " of " + scope_.owner + " is deprecated", {}, spec->doc);
+                           scope_.noun + " " + quote(spec->name) + " of " + scope_.owner + " is deprecated", {},
+                           spec->doc);
     }
     if (entry.node.unresolved) {
       excused_.insert(spec->name);
@@ -304,8 +324,8 @@ class SectionCheck {
       return;
     }
     if (entry.node.is_null()) {
-      const std::string instead = spec->default_yaml.empty() ? "it counts as not given"
-                                                             : "the default " + spec->default_yaml + " is used";
+      const std::string instead =
+          spec->default_yaml.empty() ? "it counts as not given" : "the default " + spec->default_yaml + " is used";
       diagnostics_.warning(entry.key_location, "empty-value", path,
                            scope_.noun + " " + quote(spec->name) + " of " + scope_.owner + " has no value; " + instead);
       return;
@@ -323,7 +343,8 @@ class SectionCheck {
     // Whatever is wrong with a misspelt option, it is not missing as well.
     if (!nearest.empty()) excused_.insert(nearest);
     if (const OptionSpec* meant = find_spec(specs_, nearest)) hide_secrets(entry.node, *meant, diagnostics_);
-    if (is_secret_name(entry.key)) diagnostics_.hide_lines(entry.node.at.file, entry.node.at.line, entry.node.last_line);
+    if (is_secret_name(entry.key))
+      diagnostics_.hide_lines(entry.node.at.file, entry.node.at.line, entry.node.last_line);
     if (!home.empty()) {
       diagnostics_.error(entry.key_location, "misplaced-option", path, what + "; it belongs " + home, {},
                          "the indentation is probably wrong");
@@ -346,7 +367,8 @@ class SectionCheck {
     }
     base::Result<std::optional<OptionValue>> fallback = default_value(spec);
     if (!fallback.is_ok()) {
-      diagnostics_.error(scope_.missing_at, "bad-default", join_path(scope_.path, spec.name), fallback.status().message());
+      diagnostics_.error(scope_.missing_at, "bad-default", join_path(scope_.path, spec.name),
+                         fallback.status().message());
       return;
     }
     if (!fallback.value()) return;
@@ -367,15 +389,24 @@ class SectionCheck {
 
 std::string type_name(OptionType type) {
   switch (type) {
-    case OptionType::kBool: return "true or false";
-    case OptionType::kInt: return "whole number";
-    case OptionType::kDouble: return "number";
-    case OptionType::kString: return "text";
-    case OptionType::kDuration: return "duration";
-    case OptionType::kSize: return "size";
-    case OptionType::kEnum: return "choice";
-    case OptionType::kList: return "list";
-    case OptionType::kMap: return "map";
+    case OptionType::kBool:
+      return "true or false";
+    case OptionType::kInt:
+      return "whole number";
+    case OptionType::kDouble:
+      return "number";
+    case OptionType::kString:
+      return "text";
+    case OptionType::kDuration:
+      return "duration";
+    case OptionType::kSize:
+      return "size";
+    case OptionType::kEnum:
+      return "choice";
+    case OptionType::kList:
+      return "list";
+    case OptionType::kMap:
+      return "map";
   }
   return {};
 }

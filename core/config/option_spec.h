@@ -27,9 +27,9 @@ struct OptionSpec {
   std::string name;
   OptionType type = OptionType::kString;
   bool required = false;
-  bool secret = false;      // the value never appears in messages, logs or `describe`
-  bool deprecated = false;  // still works, gives a warning
-  bool advanced = false;    // shown last
+  bool secret = false;               // the value never appears in messages, logs or `describe`
+  bool deprecated = false;           // still works, gives a warning
+  bool advanced = false;             // shown last
   std::string default_yaml;          // as the user would write it: `10s`, `[a, b]`; empty = no default
   std::string unit;                  // of a plain number: "rows", "ms"
   std::string doc;                   // one sentence
@@ -71,9 +71,9 @@ std::string redacted(const OptionValues& values);
 
 // Where a section stands in the file, for messages that can say where a key belongs instead.
 struct OptionScope {
-  std::string owner;  // "kafka.source", "the pipeline", "checkpoint"
-  std::string path;   // "operators[2].with"; empty at top level
-  Location missing_at;  // shown for a missing required option: the key of the section, or its owner when absent
+  std::string owner;            // "kafka.source", "the pipeline", "checkpoint"
+  std::string path;             // "operators[2].with"; empty at top level
+  Location missing_at;          // shown for a missing required option: the key of the section, or its owner when absent
   std::string noun = "option";  // what a key is called in messages: "option", "setting"
   // Keys that are legal here and checked by somebody else, such as nested sections.
   std::vector<std::string> also_known;

@@ -68,9 +68,9 @@ class DocumentReader {
     scope.noun = "key";
     scope.also_known = {"operators", "tests"};
     for (const SectionSpec& section : top_level_sections()) scope.also_known.push_back(section.name);
-    scope.synonyms = {{"name", "pipeline"},      {"steps", "operators"},   {"nodes", "operators"},
-                      {"sources", "operators"},  {"sinks", "operators"},   {"transforms", "operators"},
-                      {"stages", "operators"},   {"checkpoints", "checkpoint"}};
+    scope.synonyms = {{"name", "pipeline"},     {"steps", "operators"},       {"nodes", "operators"},
+                      {"sources", "operators"}, {"sinks", "operators"},       {"transforms", "operators"},
+                      {"stages", "operators"},  {"checkpoints", "checkpoint"}};
     scope.home_of = [](const std::string& key) { return home_of_key(key, KeyLevel::kTop, nullptr); };
     return scope;
   }
@@ -107,16 +107,18 @@ class DocumentReader {
     out_.name = value.as_string();
     out_.name_at = value.at;
     if (is_pipeline_name(out_.name)) return;
-    diagnostics_.error(value.at, "bad-name", "pipeline",
-                       quote(out_.name) + " cannot be the name of a pipeline: only letters, digits, _ and - are allowed");
+    diagnostics_.error(
+        value.at, "bad-name", "pipeline",
+        quote(out_.name) + " cannot be the name of a pipeline: only letters, digits, _ and - are allowed");
   }
 
   // `pipeline:` with a block below: the indentation is wrong, or the user knows another tool.
   void read_name_block(const Entry& name) {
     const bool holds_operators = name.node.find("operators") && !root_.find("operators");
     if (holds_operators) return;  // find_operators() says it
-    diagnostics_.error(name.node.at, "wrong-type", "pipeline", "\"pipeline\" is only a name; a block below it is not possible",
-                       {}, "write pipeline: NAME, and everything else at top level");
+    diagnostics_.error(name.node.at, "wrong-type", "pipeline",
+                       "\"pipeline\" is only a name; a block below it is not possible", {},
+                       "write pipeline: NAME, and everything else at top level");
   }
 
   const Node* find_operators() {
@@ -125,12 +127,14 @@ class DocumentReader {
       for (const Entry& section : root_.entries) {
         const Entry* nested = section.node.find("operators");
         if (nested == nullptr || section.key == "tests") continue;
-        diagnostics_.error(nested->key_location, "misplaced-block", section.key + ".operators",
-                           "required block \"operators\" is missing at top level; there is one at " + section.key +
-                               ".operators (" + nested->key_location.text() + ")",
-                           {}, section.key == "pipeline"
-                                   ? "the indentation is probably wrong: write pipeline: NAME, and \"operators:\" in column 1"
-                                   : "the indentation is probably wrong: \"operators:\" must stand in column 1");
+        diagnostics_.error(
+            nested->key_location, "misplaced-block", section.key + ".operators",
+            "required block \"operators\" is missing at top level; there is one at " + section.key + ".operators (" +
+                nested->key_location.text() + ")",
+            {},
+            section.key == "pipeline"
+                ? "the indentation is probably wrong: write pipeline: NAME, and \"operators:\" in column 1"
+                : "the indentation is probably wrong: \"operators:\" must stand in column 1");
         operators_inside_ = section.key;
         found = nested;
         break;
@@ -199,8 +203,7 @@ class DocumentReader {
       if (operators.unresolved) return;
       const std::string what = operators.is_null() ? "\"operators\" is empty"
                                                    : "\"operators\" must be a list, not " + describe_kind(operators);
-      diagnostics_.error(operators.at, "wrong-type", "operators", what, {},
-                         "each operator begins with \"- id: NAME\"");
+      diagnostics_.error(operators.at, "wrong-type", "operators", what, {}, "each operator begins with \"- id: NAME\"");
       return;
     }
     if (operators.items.empty()) {
@@ -210,7 +213,12 @@ class DocumentReader {
     for (size_t i = 0; i < operators.items.size(); ++i) {
       out_.operators.push_back(read_operator(operators.items[i], i, catalog_, environment_, diagnostics_));
     }
-    check_graph(out_, diagnostics_);
+    // Two operators that ran into one, for want of the line that begins the second, say nothing about the graph.
+    const bool merged = std::any_of(operators.items.begin(), operators.items.end(), [](const Node& item) {
+      const auto& twice = item.repeated_keys;
+      return std::find(twice.begin(), twice.end(), "use") != twice.end();
+    });
+    if (!merged) check_graph(out_, diagnostics_);
   }
 
   // Every lane needs a key group of its own.

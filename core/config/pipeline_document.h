@@ -53,7 +53,7 @@ struct InputReference {
 };
 
 struct OperatorSection {
-  Location at;  // first key of the operator
+  Location at;       // first key of the operator
   std::string path;  // "operators[2]"
   std::string id;
   Location id_at;
@@ -94,8 +94,8 @@ struct PipelineDocument {
 // What the checks ask of the world, so that tests depend on none of it.
 struct Environment {
   VariableLookup variable = environment_variable;
-  std::function<bool(std::string_view name)> zone_exists;      // empty = every name is accepted
-  std::function<std::vector<std::string>()> zone_names;        // for suggestions; may be empty
+  std::function<bool(std::string_view name)> zone_exists;  // empty = every name is accepted
+  std::function<std::vector<std::string>()> zone_names;    // for suggestions; may be empty
 };
 
 // Step 1: the file as a tree with its variables replaced. Nothing when it could not be read.

@@ -44,12 +44,14 @@ bool has(const std::vector<OptionSpec>& specs, const std::string& name) {
 
 const std::vector<OptionSpec>& top_level_options() {
   static const std::vector<OptionSpec> specs = {
-      required(option("pipeline", OptionType::kString, "", "Name of the pipeline: letters, digits, _ and -."), "orders"),
+      required(option("pipeline", OptionType::kString, "", "Name of the pipeline: letters, digits, _ and -."),
+               "orders"),
       ranged(option("parallelism", OptionType::kInt, "1", "Number of lanes of every operator."), 1, 128),
-      ranged(option("key_groups", OptionType::kInt, "128",
-                    "Parts the keys are divided into; the upper bound of every later parallelism, fixed for the life of "
-                    "a checkpoint."),
-             1, 32768),
+      ranged(
+          option("key_groups", OptionType::kInt, "128",
+                 "Parts the keys are divided into; the upper bound of every later parallelism, fixed for the life of "
+                 "a checkpoint."),
+          1, 32768),
       on_error("dead_letter", "What happens to a record that cannot be processed."),
   };
   return specs;
@@ -94,13 +96,15 @@ const SectionSpec& top_level_section(const std::string& name) {
 
 const std::vector<OptionSpec>& operator_options() {
   static const std::vector<OptionSpec> specs = {
-      required(option("id", OptionType::kString, "", "Name of the operator in this pipeline; its state is kept under it."),
-               "orders"),
+      required(
+          option("id", OptionType::kString, "", "Name of the operator in this pipeline; its state is kept under it."),
+          "orders"),
       required(option("use", OptionType::kString, "", "Type of the operator."), "kafka.source"),
       option("input", OptionType::kList, "", "Operators it reads; ID.PORT for an output other than the main one."),
       option("broadcast", OptionType::kString, "", "Operator whose records every lane gets whole."),
       option("key", OptionType::kList, "", "Fields that state is kept by; dots lead into nested fields."),
-      ranged(option("parallelism", OptionType::kInt, "", "Number of lanes, when it differs from the pipeline's."), 1, 128),
+      ranged(option("parallelism", OptionType::kInt, "", "Number of lanes, when it differs from the pipeline's."), 1,
+             128),
       on_error("", "What happens to a record that cannot be processed, when it differs from the pipeline's."),
   };
   return specs;
@@ -114,10 +118,12 @@ const std::vector<OptionSpec>& event_time_options() {
                       "epoch_ms, epoch_s, iso8601, or a pattern of yyyy MM dd HH mm ss SSS and literals."),
                "\"yyyy-MM-dd HH:mm:ss\""),
       option("zone", OptionType::kString, "UTC", "Time zone of times that name none."),
-      option("out_of_order", OptionType::kDuration, "0", "How much older than the newest a record may be without being late."),
+      option("out_of_order", OptionType::kDuration, "0",
+             "How much older than the newest a record may be without being late."),
       option("idle_timeout", OptionType::kDuration, "30s",
              "Time after which a split that has been read to its end no longer holds the watermark; 0 = never."),
-      option("max_ahead", OptionType::kDuration, "1d", "A record further ahead of the wall clock is a bad record; 0 = any."),
+      option("max_ahead", OptionType::kDuration, "1d",
+             "A record further ahead of the wall clock is a bad record; 0 = any."),
       option("types", OptionType::kList, "", "Record types that carry the time; all unless given."),
   };
   return specs;
@@ -138,7 +144,8 @@ std::string home_of_key(const std::string& key, KeyLevel level, const std::vecto
     }
     return {};
   }
-  if (has(operator_options(), key) || key == "with" || key == "event_time") return "at an operator, under \"operators\"";
+  if (has(operator_options(), key) || key == "with" || key == "event_time")
+    return "at an operator, under \"operators\"";
   for (const SectionSpec& section : top_level_sections()) {
     if (has(section.options, key)) return "under \"" + section.name + "\"";
   }

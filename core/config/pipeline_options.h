@@ -15,10 +15,10 @@ struct SectionSpec {
 };
 
 // All live as long as the process and may be read from any thread.
-const std::vector<OptionSpec>& top_level_options();       // pipeline, parallelism, key_groups, on_error
-const std::vector<SectionSpec>& top_level_sections();     // checkpoint, dead_letters, limits, plugins, metrics
-const std::vector<OptionSpec>& operator_options();        // id, use, input, broadcast, key, parallelism, on_error
-const std::vector<OptionSpec>& event_time_options();      // field, format, …
+const std::vector<OptionSpec>& top_level_options();             // pipeline, parallelism, key_groups, on_error
+const std::vector<SectionSpec>& top_level_sections();           // checkpoint, dead_letters, limits, plugins, metrics
+const std::vector<OptionSpec>& operator_options();              // id, use, input, broadcast, key, parallelism, on_error
+const std::vector<OptionSpec>& event_time_options();            // field, format, …
 const SectionSpec& top_level_section(const std::string& name);  // must exist
 
 // `under "checkpoint"`, `at the operator, beside "use"`: where a key belongs that is unknown at `level`; empty when

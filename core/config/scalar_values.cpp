@@ -71,7 +71,8 @@ struct Unit {
   std::string_view name;
   int64_t factor;
 };
-constexpr std::array<Unit, 5> kDurationUnits = {{{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+constexpr std::array<Unit, 5> kDurationUnits = {
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 constexpr std::array<Unit, 9> kSizeUnits = {{{"TiB", int64_t{1} << 40},
                                              {"GiB", int64_t{1} << 30},
                                              {"MiB", int64_t{1} << 20},
@@ -180,7 +181,8 @@ template <size_t N>
 std::string format_with_unit(int64_t value, const std::array<Unit, N>& units, std::string_view smallest) {
   if (value == 0) return "0";
   for (const Unit& unit : units) {
-    if (value % unit.factor == 0 && unit.factor > 1) return std::to_string(value / unit.factor) + std::string(unit.name);
+    if (value % unit.factor == 0 && unit.factor > 1)
+      return std::to_string(value / unit.factor) + std::string(unit.name);
   }
   return std::to_string(value) + std::string(smallest);
 }

@@ -14,7 +14,8 @@ SourceText::SourceText(std::string file, std::string_view text) : file_(std::mov
 size_t SourceText::offset_of(int line0, int byte_column0) const {
   if (line0 < 0) return 0;
   if (static_cast<size_t>(line0) >= line_starts_.size()) return text_.size();
-  return std::min(text_.size(), line_starts_[static_cast<size_t>(line0)] + static_cast<size_t>(std::max(0, byte_column0)));
+  return std::min(text_.size(),
+                  line_starts_[static_cast<size_t>(line0)] + static_cast<size_t>(std::max(0, byte_column0)));
 }
 
 int SourceText::line_of(size_t offset) const {

@@ -89,6 +89,7 @@ class TreeBuilder final : public YAML::EventHandler {
       node.quoted = tag == "tag:yaml.org,2002:str";
       // A plain value that goes on in the next line is nearly always a slip of the indentation.
       if (source_.text().substr(offset, text.size()) != text) throw several_lines_problem(source_, progress_, offset);
+      check_unopened_quote(text, offset);
     }
     if (expects_key()) {
       take_key(text, offset, first == '"' || first == '\'');
@@ -181,6 +182,14 @@ class TreeBuilder final : public YAML::EventHandler {
     return i > 0 && source_.at(i - 1) == '-' ? i - 1 : offset;
   }
 
+  // `topic: orders"`: to YAML the quote is a part of the value.
+  void check_unopened_quote(const std::string& text, size_t offset) const {
+    const char last = text.empty() ? '\0' : text.back();
+    if ((last != '"' && last != '\'') || std::count(text.begin(), text.end(), last) % 2 == 0) return;
+    fail(offset + text.size() - 1, "unopened-quote", "the quote that ends here was never opened",
+         "a quote belongs to the value only when the whole value stands in other quotes");
+  }
+
   void check_colon(const Frame& frame) const {
     if (!frame.key_is_plain) return;
     const size_t behind = source_.skip_spaces(frame.key_offset + frame.key.size());
@@ -207,13 +216,21 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.key_is_plain = !quoted;
     frame.key_location = source_.location(offset);
     if (text == "<<" && !quoted) {
-      fail(offset, "merge-key", "the merge key \"<<\" is not supported; write the keys out, or use an alias for a whole value");
+      fail(offset, "merge-key",
+           "the merge key \"<<\" is not supported; write the keys out, or use an alias for a whole value");
     }
     const auto [first, fresh] = frame.keys.emplace(text, frame.key_location);
     if (fresh) return;
     frame.skip_value = true;
-    diagnostics_.add({Severity::kError, frame.key_location, "duplicate-key", path(),
-                      "the key \"" + text + "\" is given twice; first at " + line_and_column(first->second), {}, {},
+    frame.node.repeated_keys.push_back(text);
+    const bool in_item = frames_.size() > 1 && frames_[frames_.size() - 2].node.is_list();
+    diagnostics_.add({Severity::kError,
+                      frame.key_location,
+                      "duplicate-key",
+                      path(),
+                      "the key \"" + text + "\" is given twice; first at " + line_and_column(first->second),
+                      {},
+                      in_item ? "or is a line missing that begins the next item with \"- \"?" : "",
                       {{first->second, "first given here"}}});
   }
 
@@ -239,8 +256,8 @@ class TreeBuilder final : public YAML::EventHandler {
     bytes_ += bytes;
     // Aliases may repeat what the file holds once, but not without bound.
     if (nodes_ <= limits_.nodes && bytes_ <= 4 * limits_.file_bytes) return;
-    fail(offset, "too-large", "the file holds more than " + std::to_string(limits_.nodes) +
-                                  " values once its aliases are filled in");
+    fail(offset, "too-large",
+         "the file holds more than " + std::to_string(limits_.nodes) + " values once its aliases are filled in");
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
@@ -314,7 +331,10 @@ size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const size_t length = lead >= 0xC2 && lead < 0xE0   ? 2
+                        : lead >= 0xE0 && lead < 0xF0 ? 3
+                        : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                      : 0;
   if (length == 0 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -342,8 +362,14 @@ std::optional<SyntaxProblem> find_bad_character(const SourceText& source) {
 }
 
 void report(Diagnostics& diagnostics, SyntaxProblem problem) {
-  diagnostics.add({Severity::kError, std::move(problem.at), std::move(problem.code), {}, std::move(problem.message),
-                   std::move(problem.suggestion), std::move(problem.hint), std::move(problem.notes)});
+  diagnostics.add({Severity::kError,
+                   std::move(problem.at),
+                   std::move(problem.code),
+                   {},
+                   std::move(problem.message),
+                   std::move(problem.suggestion),
+                   std::move(problem.hint),
+                   std::move(problem.notes)});
 }
 
 }  // namespace
@@ -357,10 +383,14 @@ const Entry* Node::find(std::string_view key) const {
 
 std::string describe_kind(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::kNull: return "nothing";
-    case Node::Kind::kScalar: return "a single value";
-    case Node::Kind::kList: return "a list";
-    case Node::Kind::kMap: return "a block of \"key: value\" lines";
+    case Node::Kind::kNull:
+      return "nothing";
+    case Node::Kind::kScalar:
+      return "a single value";
+    case Node::Kind::kList:
+      return "a list";
+    case Node::Kind::kMap:
+      return "a block of \"key: value\" lines";
   }
   return {};
 }
@@ -393,7 +423,8 @@ std::optional<Node> parse_source(const std::string& file_name, std::string_view 
     report(diagnostics, explain_syntax_error(source, builder.progress(), offset, e.msg));
     return std::nullopt;
   } catch (const std::exception& e) {
-    report(diagnostics, {{file_name, 1, 1}, "syntax", std::string("this is not valid YAML (") + e.what() + ")", {}, {}, {}});
+    report(diagnostics,
+           {{file_name, 1, 1}, "syntax", std::string("this is not valid YAML (") + e.what() + ")", {}, {}, {}});
     return std::nullopt;
   }
   Node root = std::move(builder).take_root();

@@ -27,8 +27,9 @@ struct Node {
   bool unresolved = false;  // a variable in it is not set; reported already, so nobody complains about the value again
   Location at;              // first character of the value; of its key when there is no value at all
   int last_line = 0;        // line on which the value ends
-  std::vector<Entry> entries;  // of a map, in the order of the file
-  std::vector<Node> items;     // of a list
+  std::vector<Entry> entries;              // of a map, in the order of the file
+  std::vector<std::string> repeated_keys;  // of a map: given again and reported; the first one counts
+  std::vector<Node> items;                 // of a list
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -54,8 +55,8 @@ struct SourceLimits {
   size_t depth = 64;
 };
 
-// Parses one YAML document. Reports syntax errors, duplicate keys, merge keys, unclosed quotes, values that silently run
-// over several lines, and whatever exceeds the limits. Returns nothing when the text could not be read to its end.
+// Parses one YAML document. Reports syntax errors, duplicate keys, merge keys, unclosed quotes, values that silently
+// run over several lines, and whatever exceeds the limits. Returns nothing when the text could not be read to its end.
 // Gives `text` to `diagnostics` for quoting. Variables are not replaced yet.
 std::optional<Node> parse_source(const std::string& file_name, std::string_view text, Diagnostics& diagnostics,
                                  const SourceLimits& limits = {});

@@ -56,10 +56,13 @@ const ParseProgress::Opened* innermost_bracket(const SourceText& source, const P
 
 SyntaxProblem unclosed_bracket(const SourceText& source, const ParseProgress::Opened& opened, size_t noticed) {
   const char bracket = source.at(opened.offset);
-  SyntaxProblem problem{source.location(opened.offset), "unclosed-bracket",
-                        std::string("the \"") + bracket + "\" opened here is not closed with \"" +
-                            (bracket == '[' ? "]" : "}") + "\"",
-                        {}, {}, {}};
+  SyntaxProblem problem{
+      source.location(opened.offset),
+      "unclosed-bracket",
+      std::string("the \"") + bracket + "\" opened here is not closed with \"" + (bracket == '[' ? "]" : "}") + "\"",
+      {},
+      {},
+      {}};
   const Location at = source.location(noticed);
   if (at.line != problem.at.line) problem.notes.push_back({at, "noticed here"});
   return problem;
@@ -67,11 +70,15 @@ SyntaxProblem unclosed_bracket(const SourceText& source, const ParseProgress::Op
 
 SyntaxProblem flow_problem(const SourceText& source, const ParseProgress& progress, size_t offset) {
   const size_t line_begin = source.line_start(offset);
-  const size_t dollar = offset > line_begin && source.at(offset) == '{' && source.at(offset - 1) == '$' ? offset - 1
-                                                                                                        : kNone;
+  const size_t dollar =
+      offset > line_begin && source.at(offset) == '{' && source.at(offset - 1) == '$' ? offset - 1 : kNone;
   if (dollar != kNone) {
-    return {source.location(dollar), "unquoted-variable",
-            "a variable inside { } or [ ] must stand in quotes: \"${…}\"", {}, {}, {}};
+    return {source.location(dollar),
+            "unquoted-variable",
+            "a variable inside { } or [ ] must stand in quotes: \"${…}\"",
+            {},
+            {},
+            {}};
   }
   const ParseProgress::Opened* opened = innermost_bracket(source, progress);
   if (opened == nullptr) return {source.location(offset), "syntax", "a \"{\" or \"[\" is not closed", {}, {}, {}};
@@ -81,9 +88,12 @@ SyntaxProblem flow_problem(const SourceText& source, const ParseProgress& progre
   const bool outside = visible == offset && source.line_of(offset) != source.line_of(opened->offset) &&
                        visible - line_begin <= source.first_visible(opened->offset) - source.line_start(opened->offset);
   if (at_end || outside) return unclosed_bracket(source, *opened, offset);
-  return {source.location(offset), "syntax",
+  return {source.location(offset),
+          "syntax",
           std::string("\",\" or \"") + (source.at(opened->offset) == '[' ? "]" : "}") + "\" is missing before this",
-          {}, {}, {}};
+          {},
+          {},
+          {}};
 }
 
 SyntaxProblem endless_text(const SourceText& source, const ParseProgress& progress, size_t offset) {
@@ -111,14 +121,19 @@ SyntaxProblem indentation_problem(const SourceText& source, const ParseProgress&
     const int column = source.location(opened.offset).column;
     if (opened.flow || column == last) continue;
     // It does fit, so something else is wrong with it.
-    if (column == column_here && !opened.list && key_colon(source.line_at(offset)) == kNone && source.at(offset) != '-') {
+    if (column == column_here && !opened.list && key_colon(source.line_at(offset)) == kNone &&
+        source.at(offset) != '-') {
       return missing_colon_problem(source, offset);
     }
     columns += (columns.empty() ? "" : ", ") + std::to_string(column);
     last = column;
   }
-  return {source.location(offset), "indentation", "the indentation of this line fits no line above it", {},
-          columns.empty() ? "" : "lines above start in column " + columns, {}};
+  return {source.location(offset),
+          "indentation",
+          "the indentation of this line fits no line above it",
+          {},
+          columns.empty() ? "" : "lines above start in column " + columns,
+          {}};
 }
 
 SyntaxProblem unexpected_colon(const SourceText& source, const ParseProgress& progress, size_t offset) {
@@ -137,8 +152,12 @@ SyntaxProblem unexpected_colon(const SourceText& source, const ParseProgress& pr
     const size_t key = after_dashes(source, source.first_visible(above));
     if (source.at(key) != '"' && source.at(key) != '\'') return missing_colon_problem(source, key);
   }
-  return {source.location(source.first_visible(offset)), "indentation",
-          "this line does not fit the lines above it: check its indentation and theirs", {}, {}, {}};
+  return {source.location(source.first_visible(offset)),
+          "indentation",
+          "this line does not fit the lines above it: check its indentation and theirs",
+          {},
+          {},
+          {}};
 }
 
 }  // namespace
@@ -149,7 +168,8 @@ SyntaxProblem tab_problem(const SourceText& source, size_t tab) {
 
 SyntaxProblem unclosed_bracket_problem(const SourceText& source, const ParseProgress& progress) {
   const ParseProgress::Opened* opened = innermost_bracket(source, progress);
-  if (opened == nullptr) return {source.location(source.text().size()), "syntax", "the file ends too early", {}, {}, {}};
+  if (opened == nullptr)
+    return {source.location(source.text().size()), "syntax", "the file ends too early", {}, {}, {}};
   return unclosed_bracket(source, *opened, source.text().size());
 }
 
@@ -169,8 +189,12 @@ SyntaxProblem missing_colon_problem(const SourceText& source, size_t key) {
   const std::string_view text = key_text(source, key);
   const size_t colon = text.find(':');
   if (colon != kNone && colon > 0 && colon + 1 < text.size()) {
-    return {source.location(key), "missing-space", "a space is missing after the \":\" of " + quote(text),
-            std::string(text.substr(0, colon + 1)) + " " + std::string(text.substr(colon + 1)), {}, {}};
+    return {source.location(key),
+            "missing-space",
+            "a space is missing after the \":\" of " + quote(text),
+            std::string(text.substr(0, colon + 1)) + " " + std::string(text.substr(colon + 1)),
+            {},
+            {}};
   }
   return {source.location(key), "missing-colon", "\":\" is missing after " + quote(text), {}, {}, {}};
 }
@@ -188,12 +212,19 @@ SyntaxProblem several_lines_problem(const SourceText& source, const ParseProgres
   const Location at = source.location(visible);
   const std::string above = at_line(source.location(scalar));
   if (source.at(visible) == '-' && source.at(visible + 1) == ' ') {
-    return {at, "indentation",
-            "this \"-\" stands deeper than the list it belongs to and would become part of the value in " + above, {},
-            {}, {}};
+    return {at,
+            "indentation",
+            "this \"-\" stands deeper than the list it belongs to and would become part of the value in " + above,
+            {},
+            {},
+            {}};
   }
-  return {at, "indentation", "this line stands too deep: it would become part of the value in " + above, {},
-          "a text of several lines must stand in quotes or follow a \"|\"", {}};
+  return {at,
+          "indentation",
+          "this line stands too deep: it would become part of the value in " + above,
+          {},
+          "a text of several lines must stand in quotes or follow a \"|\"",
+          {}};
 }
 
 SyntaxProblem explain_syntax_error(const SourceText& source, const ParseProgress& progress, size_t offset,
@@ -201,8 +232,12 @@ SyntaxProblem explain_syntax_error(const SourceText& source, const ParseProgress
   if (const size_t tab = source.tab_in_indentation(offset); tab != kNone) return tab_problem(source, tab);
   if (progress.wide_quote != kNone) {
     const size_t close = source.closing_quote(progress.wide_quote);
-    SyntaxProblem problem{source.location(progress.wide_quote), "unclosed-quote",
-                          "the quote opened here is not closed on its line", {}, {}, {}};
+    SyntaxProblem problem{source.location(progress.wide_quote),
+                          "unclosed-quote",
+                          "the quote opened here is not closed on its line",
+                          {},
+                          {},
+                          {}};
     if (close != kNone) problem.notes.push_back({source.location(close), "it ends only here"});
     return problem;
   }
@@ -221,12 +256,16 @@ SyntaxProblem explain_syntax_error(const SourceText& source, const ParseProgress
     return {at, "syntax", "\"" + std::string(rest.substr(0, 1)) + "\" closes nothing: it was never opened", {}, {}, {}};
   }
   if (contains(reason, "unknown token")) {
-    return {at, "syntax", "a value that starts with \"" + std::string(rest.substr(0, 1)) + "\" must stand in quotes", {},
-            {}, {}};
+    return {at, "syntax", "a value that starts with \"" + std::string(rest.substr(0, 1)) + "\" must stand in quotes",
+            {}, {},       {}};
   }
   if (contains(reason, "unknown escape character")) {
-    return {at, "syntax", "unknown escape \"\\" + reason.substr(reason.size() - 1) + "\" in a text in double quotes", {},
-            "write \"\\\\\" for a backslash, or use single quotes", {}};
+    return {at,
+            "syntax",
+            "unknown escape \"\\" + reason.substr(reason.size() - 1) + "\" in a text in double quotes",
+            {},
+            "write \"\\\\\" for a backslash, or use single quotes",
+            {}};
   }
   if (contains(reason, "anchor is not defined")) {
     const size_t end = rest.find_first_of(" ,]}\r\n");

@@ -25,8 +25,8 @@ struct ParseProgress {
     bool flow = false;  // { } or [ ]
     bool list = false;
   };
-  std::vector<Opened> open;            // from the outside in
-  std::vector<Opened> open_at_scalar;  // the same when the last scalar was read
+  std::vector<Opened> open;                     // from the outside in
+  std::vector<Opened> open_at_scalar;           // the same when the last scalar was read
   size_t last_scalar = std::string_view::npos;  // offset of the last scalar that was read
   size_t wide_quote = std::string_view::npos;   // the same, when it is in quotes and runs over several lines
 };

@@ -31,15 +31,33 @@ const FieldName* find_field(std::string_view letters) {
 // What a run of letters of another convention was meant to be.
 std::string meant_field(std::string_view letters) {
   switch (letters[0]) {
-    case 'y': case 'Y': case 'u': return "yyyy";
-    case 'M': return "MM";
-    case 'd': case 'D': return "dd";
-    case 'H': case 'h': case 'k': case 'K': return "HH";
-    case 'm': return "mm";
-    case 's': return "ss";
-    case 'S': case 'f': case 'n': return "SSS";
-    case 'T': case 'Z': return "'" + std::string(letters) + "'";
-    default: return {};
+    case 'y':
+    case 'Y':
+    case 'u':
+      return "yyyy";
+    case 'M':
+      return "MM";
+    case 'd':
+    case 'D':
+      return "dd";
+    case 'H':
+    case 'h':
+    case 'k':
+    case 'K':
+      return "HH";
+    case 'm':
+      return "mm";
+    case 's':
+      return "ss";
+    case 'S':
+    case 'f':
+    case 'n':
+      return "SSS";
+    case 'T':
+    case 'Z':
+      return "'" + std::string(letters) + "'";
+    default:
+      return {};
   }
 }
 
@@ -83,9 +101,10 @@ TimeFormatResult parse_time_format(std::string_view text) {
   TimeFormatResult out;
   TimeFormat& format = out.value;
   format.text = std::string(text);
-  for (const auto& [name, kind] : {std::pair<std::string_view, TimeFormat::Kind>{"epoch_ms", TimeFormat::Kind::kEpochMs},
-                                   {"epoch_s", TimeFormat::Kind::kEpochS},
-                                   {"iso8601", TimeFormat::Kind::kIso8601}}) {
+  for (const auto& [name, kind] :
+       {std::pair<std::string_view, TimeFormat::Kind>{"epoch_ms", TimeFormat::Kind::kEpochMs},
+        {"epoch_s", TimeFormat::Kind::kEpochS},
+        {"iso8601", TimeFormat::Kind::kIso8601}}) {
     if (text != name) continue;
     format.kind = kind;
     return out;
@@ -111,11 +130,15 @@ TimeFormatResult parse_time_format(std::string_view text) {
     const std::string_view letters = text.substr(i, end - i);
     const FieldName* name = find_field(letters);
     if (name == nullptr) {
-      return wrong(i, quote(letters) + " is not a part of a time pattern; known are yyyy, MM, dd, HH, mm, ss, SSS, and "
-                                       "text in single quotes", meant_field(letters));
+      return wrong(i,
+                   quote(letters) +
+                       " is not a part of a time pattern; known are yyyy, MM, dd, HH, mm, ss, SSS, and "
+                       "text in single quotes",
+                   meant_field(letters));
     }
     if (has_field(format, name->field)) {
-      return wrong(i, "the " + std::string(name->meaning) + " " + quote(letters) + " is given twice in the time pattern");
+      return wrong(i,
+                   "the " + std::string(name->meaning) + " " + quote(letters) + " is given twice in the time pattern");
     }
     format.parts.push_back({name->field, {}});
     i = end;

@@ -13,8 +13,8 @@ TEST_CASE("messages are sorted by place and quote their line") {
   Diagnostics diagnostics;
   diagnostics.add_source("a.yaml", "x: 1\n  中文: {topik: 2}\r\n\ty: 3\n");
   diagnostics.error({"a.yaml", 3, 2}, "c", "y", "third");
-  diagnostics.error({"a.yaml", 2, 8}, "unknown-option", "中文.topik", "unknown option \"topik\" of kafka.source", "topic",
-                    "look there");
+  diagnostics.error({"a.yaml", 2, 8}, "unknown-option", "中文.topik", "unknown option \"topik\" of kafka.source",
+                    "topic", "look there");
   diagnostics.warning({"a.yaml", 1, 4}, "b", "x", "first");
   CHECK(diagnostics.has_errors());
   CHECK(diagnostics.error_count() == 2);
@@ -47,8 +47,14 @@ TEST_CASE("lines with secrets are not quoted") {
 
 TEST_CASE("JSON output has every field and survives any text") {
   Diagnostics diagnostics;
-  diagnostics.add({Severity::kError, {"dir/\"a\".yaml", 12, 5}, "unknown-option", "operators[2].with.topik",
-                   "unknown option \"topik\"\n\x01 中文", "topic", "a hint", {{{"dir/b.yaml", 3, 1}, "first given here"}}});
+  diagnostics.add({Severity::kError,
+                   {"dir/\"a\".yaml", 12, 5},
+                   "unknown-option",
+                   "operators[2].with.topik",
+                   "unknown option \"topik\"\n\x01 中文",
+                   "topic",
+                   "a hint",
+                   {{{"dir/b.yaml", 3, 1}, "first given here"}}});
   diagnostics.warning({"z", 1, 1}, "c", "p", "w");
   rapidjson::Document json;
   json.Parse(diagnostics.render_json().c_str());

@@ -44,7 +44,8 @@ class HandCatalog final : public OperatorCatalog {
          choice("until", {"none", "end"}, "none"), option("properties", Type::kMap), secret("password")});
     add("kafka.sink", Kind::kSink,
         {option("brokers", Type::kString, true), option("topic", Type::kString, true), option("key", Type::kString)});
-    add("file.source", Kind::kSource, {option("path", Type::kString, true), option("follow", Type::kBool, false, "false")});
+    add("file.source", Kind::kSource,
+        {option("path", Type::kString, true), option("follow", Type::kBool, false, "false")});
     add("file.sink", Kind::kSink, {option("dir", Type::kString, true)});
     add("sqlite.sink", Kind::kSink,
         {option("path", Type::kString, true), choice("mode", {"upsert", "append"}, "upsert"),
@@ -54,15 +55,15 @@ class HandCatalog final : public OperatorCatalog {
         {option("database", Type::kString), choice("on_delete", {"ignore", "apply"}, "ignore")})
         .broadcast_input = true;
     add("column_pruner", Kind::kTransform, {option("columns", Type::kList), option("from", Type::kString)});
-    OperatorSpec& dedup = add("daily_dedup", Kind::kTransform,
-                              {option("ttl", Type::kDuration, false, "1d"), option("each_day", Type::kBool, false, "false")});
+    OperatorSpec& dedup =
+        add("daily_dedup", Kind::kTransform,
+            {option("ttl", Type::kDuration, false, "1d"), option("each_day", Type::kBool, false, "false")});
     dedup.keyed = true;
     dedup.stateful = true;
-    OperatorSpec& window =
-        add("tumbling_window", Kind::kTransform,
-            {option("size", Type::kDuration, true), option("offset", Type::kDuration, false, "0"),
-             option("zone", Type::kString, false, "UTC"), option("aggregates", Type::kMap),
-             choice("late", {"drop", "emit"}, "drop")});
+    OperatorSpec& window = add("tumbling_window", Kind::kTransform,
+                               {option("size", Type::kDuration, true), option("offset", Type::kDuration, false, "0"),
+                                option("zone", Type::kString, false, "UTC"), option("aggregates", Type::kMap),
+                                choice("late", {"drop", "emit"}, "drop")});
     window.output_ports = {"late"};
     window.stateful = true;
   }
@@ -105,7 +106,9 @@ inline Environment environment(std::vector<std::pair<std::string, std::string>> 
     }
     return std::nullopt;
   };
-  out.zone_exists = [](std::string_view name) { return name == "UTC" || name == "Asia/Shanghai" || name == "Europe/Berlin"; };
+  out.zone_exists = [](std::string_view name) {
+    return name == "UTC" || name == "Asia/Shanghai" || name == "Europe/Berlin";
+  };
   out.zone_names = [] { return std::vector<std::string>{"UTC", "Asia/Shanghai", "Europe/Berlin"}; };
   return out;
 }

@@ -52,29 +52,79 @@ operators:
 )";
 
 // Pieces that mean something to YAML or to us.
-const std::vector<std::string> kPieces = {
-    "\t", "\n", "\r\n", "\"", "'", "{", "}", "[", "]", ": ", "- ", "#", "&a ", "*a", "<<: *file", "---\n", "...\n", "|", ">",
-    "? ", "!!str ", "!x ", "${", "${A}", "$${", "%", "@", "`", "\\", "\x01", "\xFF", "中", "\xEF\xBB\xBF", "null", "~", "010",
-    "1e999", "99999999999999999999", "  ", "operators:\n", "id: changes\n", "input: out\n", ",", "\xF0\x9F\x98\x80"};
+const std::vector<std::string> kPieces = {"\t",
+                                          "\n",
+                                          "\r\n",
+                                          "\"",
+                                          "'",
+                                          "{",
+                                          "}",
+                                          "[",
+                                          "]",
+                                          ": ",
+                                          "- ",
+                                          "#",
+                                          "&a ",
+                                          "*a",
+                                          "<<: *file",
+                                          "---\n",
+                                          "...\n",
+                                          "|",
+                                          ">",
+                                          "? ",
+                                          "!!str ",
+                                          "!x ",
+                                          "${",
+                                          "${A}",
+                                          "$${",
+                                          "%",
+                                          "@",
+                                          "`",
+                                          "\\",
+                                          "\x01",
+                                          "\xFF",
+                                          "中",
+                                          "\xEF\xBB\xBF",
+                                          "null",
+                                          "~",
+                                          "010",
+                                          "1e999",
+                                          "99999999999999999999",
+                                          "  ",
+                                          "operators:\n",
+                                          "id: changes\n",
+                                          "input: out\n",
+                                          ",",
+                                          "\xF0\x9F\x98\x80"};
 
 std::string mutate(std::string text, std::mt19937& random) {
   const auto below = [&](size_t n) { return n == 0 ? 0 : static_cast<size_t>(random() % n); };
   for (size_t changes = 1 + below(4); changes > 0; --changes) {
     const size_t at = below(text.size() + 1);
     switch (below(6)) {
-      case 0: text.insert(at, kPieces[below(kPieces.size())]); break;
-      case 1: text.erase(at, 1 + below(12)); break;
-      case 2: if (at < text.size()) text[at] = static_cast<char>(random() & 0xFF); break;
+      case 0:
+        text.insert(at, kPieces[below(kPieces.size())]);
+        break;
+      case 1:
+        text.erase(at, 1 + below(12));
+        break;
+      case 2:
+        if (at < text.size()) text[at] = static_cast<char>(random() & 0xFF);
+        break;
       case 3: {  // a line twice, or somewhere else
         const size_t start = text.rfind('\n', at) + 1, end = std::min(text.size(), text.find('\n', start));
         text.insert(std::min(text.size(), below(text.size() + 1)), text.substr(start, end - start) + "\n");
         break;
       }
-      case 4: text.resize(at); break;
+      case 4:
+        text.resize(at);
+        break;
       default: {  // another indentation
         const size_t start = text.rfind('\n', at) + 1;
-        if (below(2)) text.insert(std::min(start, text.size()), std::string(1 + below(3), ' '));
-        else text.erase(std::min(start, text.size()), 1 + below(3));
+        if (below(2))
+          text.insert(std::min(start, text.size()), std::string(1 + below(3), ' '));
+        else
+          text.erase(std::min(start, text.size()), 1 + below(3));
       }
     }
   }
@@ -97,7 +147,8 @@ TEST_CASE("damaged files never crash, and every message points into the file") {
     const Checked checked = check(text);
     const int last_line = 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
     for (const Diagnostic& d : checked.diagnostics.sorted()) {
-      if (d.at.line >= 1 && d.at.line <= last_line && d.at.column >= 1 && !d.message.empty() && !d.code.empty()) continue;
+      if (d.at.line >= 1 && d.at.line <= last_line && d.at.column >= 1 && !d.message.empty() && !d.code.empty())
+        continue;
       INFO("round " << round << " of seed " << seed << "\n" << text << "\n" << checked.diagnostics.render_text());
       FAIL("a message without a place in the file");
     }

@@ -93,15 +93,19 @@ TEST_CASE("wrong types are named in plain words") {
   CHECK(check_text("s: [a]", specs).only_error() == "1:4 \"s\" of my.op must be a single value (text), not a list");
   CHECK(check_text("i: {a: 1}", specs).only_error() ==
         "1:4 \"i\" of my.op must be a single value (whole number), not a block of \"key: value\" lines");
-  CHECK(check_text("l: {a: 1}", specs).only_error() == "1:4 \"l\" of my.op must be a list, not a block of \"key: value\" lines");
+  CHECK(check_text("l: {a: 1}", specs).only_error() ==
+        "1:4 \"l\" of my.op must be a list, not a block of \"key: value\" lines");
   CHECK(check_text("l: [a, [b]]", specs).only_error() ==
         "1:8 \"l\" of my.op must be a list of single values; this item is a list");
-  CHECK(check_text("l: [a, ]\nm: [x]", specs).only_error() == "2:4 \"m\" of my.op must be \"key: value\" lines, not a list");
+  CHECK(check_text("l: [a, ]\nm: [x]", specs).only_error() ==
+        "2:4 \"m\" of my.op must be \"key: value\" lines, not a list");
   CHECK(check_text("m: {a: {b: 1}}", specs).only_error() ==
         "1:8 \"a\" in \"m\" of my.op must be a single value, not a block of \"key: value\" lines");
-  CHECK(check_text("m:\n  a:\n", specs).only_error() == "2:3 \"a\" in \"m\" of my.op must be a single value, not nothing");
+  CHECK(check_text("m:\n  a:\n", specs).only_error() ==
+        "2:3 \"a\" in \"m\" of my.op must be a single value, not nothing");
   CHECK(check_text("i: 0x10", specs).only_error() ==
-        "1:4 \"i\" of my.op: \"0x10\" looks like a hexadecimal number; only decimal numbers are accepted; did you mean \"16\"?");
+        "1:4 \"i\" of my.op: \"0x10\" looks like a hexadecimal number; only decimal numbers are accepted; did you mean "
+        "\"16\"?");
 }
 
 TEST_CASE("bounds are shown in the unit of the option") {
@@ -147,12 +151,11 @@ TEST_CASE("secrets are redacted everywhere") {
   level.secret = true;
   const std::vector<OptionSpec> specs = {secret("password"), pin, level, option("properties", OptionType::kMap),
                                          option("n", OptionType::kInt)};
-  const Result good = check_text(
-      "password: hunter2\nproperties:\n  sasl.password: hunter3\n  linger.ms: 5\nn: 3\n", specs);
+  const Result good =
+      check_text("password: hunter2\nproperties:\n  sasl.password: hunter3\n  linger.ms: 5\nn: 3\n", specs);
   REQUIRE(good.diagnostics.empty());
   CHECK(good.values.at("password").as_string() == "hunter2");
-  CHECK(redacted(good.values) ==
-        "n: 3\npassword: ***\nproperties: { sasl.password: ***, linger.ms: 5 }\n");
+  CHECK(redacted(good.values) == "n: 3\npassword: ***\nproperties: { sasl.password: ***, linger.ms: 5 }\n");
 
   for (const char* text : {"{ password: hunter2, n: x }", "{ pasword: hunter2 }", "pin: hunter2", "level: hunter2",
                            "{ n: x, properties: { sasl.password: hunter2 } }", "password: [hunter2]"}) {

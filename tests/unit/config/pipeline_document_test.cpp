@@ -165,7 +165,9 @@ TEST_CASE("sections that are not given have their defaults") {
 TEST_CASE("plugin folders are known before plugins are") {
   Diagnostics diagnostics;
   const Environment world = environment({{"B", "./build"}});
-  const auto dirs = [&](const char* text) { return plugin_dirs_of(*read_pipeline_text("p", text, world, diagnostics)); };
+  const auto dirs = [&](const char* text) {
+    return plugin_dirs_of(*read_pipeline_text("p", text, world, diagnostics));
+  };
   CHECK(dirs("plugins: { dirs: [\"${B}/plugins\", x] }") == std::vector<std::string>{"./build/plugins", "x"});
   CHECK(dirs("plugins: { dirs: y }") == std::vector<std::string>{"y"});
   CHECK(dirs("plugins: [z]").empty());
@@ -200,10 +202,12 @@ TEST_CASE("UX-02: a block one level too deep is found there") {
 
   // An option beside `use` instead of below `with`.
   const Checked option_outside = check(replaced(kSmall, "    with: { path: a.jsonl }\n", "    path: a.jsonl\n"));
-  CHECK(lines(option_outside.diagnostics) == "5:5 unknown key \"path\" of operator \"src\"; it belongs under \"with\"\n");
+  CHECK(lines(option_outside.diagnostics) ==
+        "5:5 unknown key \"path\" of operator \"src\"; it belongs under \"with\"\n");
   // In another section.
   const Checked in_limits = check(
-      "pipeline: p\nlimits:\n  batch_rows: 5\n  operators:\n    - id: src\n      use: file.source\n      with: { path: a }\n"
+      "pipeline: p\nlimits:\n  batch_rows: 5\n  operators:\n    - id: src\n      use: file.source\n      with: { path: "
+      "a }\n"
       "    - id: out\n      use: console.sink\n      input: src\n");
   REQUIRE(in_limits.diagnostics.error_count() == 1);
   CHECK_THAT(lines(in_limits.diagnostics), Catch::Contains("there is one at limits.operators (p.yaml:4:3)"));
@@ -223,7 +227,8 @@ TEST_CASE("UX-06: one sentence for each fault of the graph, at a line that exist
   const Checked checked = check(text);
   CHECK(lines(checked.diagnostics) ==
         "4:52 operators form a cycle: filter → again → filter\n"
-        "5:51 operator \"dedup\" reads from \"nothere\", which is not defined; defined: src, filter, dedup, again, out, lonely\n"
+        "5:51 operator \"dedup\" reads from \"nothere\", which is not defined; defined: src, filter, dedup, again, "
+        "out, lonely\n"
         "8:11 the id \"out\" is used twice; first at 7:11\n"
         "8:42 operator \"out\" reads from itself\n"
         "9:11 nobody reads the output of operator \"lonely\"; it must lead to a sink\n");
@@ -234,16 +239,15 @@ TEST_CASE("cycles are named in the direction of the data, each once") {
   const auto pruner = [](const std::string& id, const std::string& input) {
     return "  - { id: " + id + ", use: column_pruner, input: " + input + " }\n";
   };
-  const std::string head =
-      "pipeline: p\noperators:\n  - { id: src, use: file.source, with: { path: a } }\n";
+  const std::string head = "pipeline: p\noperators:\n  - { id: src, use: file.source, with: { path: a } }\n";
   const std::string tail = "  - { id: out, use: console.sink, input: c }\n";
   const Checked three = check(head + pruner("a", "[src, c]") + pruner("b", "a") + pruner("c", "b") + tail);
   CHECK(lines(three.diagnostics) == "4:47 operators form a cycle: a → b → c → a\n");
   const Checked two = check(head + pruner("a", "[src, b]") + pruner("b", "[a, c]") + pruner("c", "b") + tail);
-  CHECK(lines(two.diagnostics) ==
-        "4:47 operators form a cycle: a → b → a\n5:45 operators form a cycle: b → c → b\n");
+  CHECK(lines(two.diagnostics) == "4:47 operators form a cycle: a → b → a\n5:45 operators form a cycle: b → c → b\n");
   // A diamond is none, and a long chain is no problem.
-  CHECK(lines(check(head + pruner("a", "src") + pruner("b", "src") + pruner("c", "[a, b]") + tail).diagnostics).empty());
+  CHECK(
+      lines(check(head + pruner("a", "src") + pruner("b", "src") + pruner("c", "[a, b]") + tail).diagnostics).empty());
   std::string chain = head + pruner("n0", "src");
   for (int i = 1; i < 5000; ++i) chain += pruner("n" + std::to_string(i), "n" + std::to_string(i - 1));
   CHECK(lines(check(chain + "  - { id: out, use: console.sink, input: n4999 }\n").diagnostics).empty());
@@ -270,6 +274,13 @@ TEST_CASE("one misspelt key of an operator does not make everything after it wro
         "5:31 unknown option \"folow\" of file.source; did you mean \"follow\"?\n");
 }
 
+TEST_CASE("a lost line between two operators does not set off the graph checks") {
+  const Checked checked = check(replaced(kSmall, "  - id: out\n", ""));
+  REQUIRE(checked.diagnostics.error_count() == 1);
+  CHECK(lines(checked.diagnostics) == "6:5 the key \"use\" is given twice; first at 4:5\n");
+  CHECK_THAT(checked.diagnostics.sorted().front().hint, Catch::Contains("begins the next item"));
+}
+
 TEST_CASE("keys at another level are told where they belong") {
   CHECK(lines(check(replaced(kSmall, "{ path: a.jsonl }", "{ path: a.jsonl, out_of_order: 2s }")).diagnostics) ==
         "5:28 unknown option \"out_of_order\" of file.source; it belongs under \"event_time\"\n");
@@ -277,8 +288,9 @@ TEST_CASE("keys at another level are told where they belong") {
         "2:11 unknown option \"parallelism\" of limits; it belongs at top level\n");
   CHECK(lines(check(replaced(kSmall, "pipeline: p\n", "pipeline: p\nbatch_rows: 7\n")).diagnostics) ==
         "2:1 unknown key \"batch_rows\" of the pipeline; it belongs under \"limits\"\n");
-  CHECK(lines(check(replaced(kSmall, "    input: src\n", "    input: src\n    checkpoint: { keep: 2 }\n")).diagnostics) ==
-        "9:5 unknown key \"checkpoint\" of operator \"out\"; it belongs at top level\n");
+  CHECK(
+      lines(check(replaced(kSmall, "    input: src\n", "    input: src\n    checkpoint: { keep: 2 }\n")).diagnostics) ==
+      "9:5 unknown key \"checkpoint\" of operator \"out\"; it belongs at top level\n");
 }
 
 TEST_CASE("unknown operators: the plugin that failed is named") {
@@ -287,12 +299,14 @@ TEST_CASE("unknown operators: the plugin that failed is named") {
   Diagnostics diagnostics;
   const Environment world = environment();
   const std::optional<Node> root = read_pipeline_text(
-      "p.yaml", replaced(replaced(kSmall, "console.sink", "mongodb.writer"), "file.source", "redis.reader"), world, diagnostics);
+      "p.yaml", replaced(replaced(kSmall, "console.sink", "mongodb.writer"), "file.source", "redis.reader"), world,
+      diagnostics);
   check_pipeline("p.yaml", *root, catalog, world, diagnostics);
-  CHECK(lines(diagnostics) ==
-        "4:10 unknown operator \"redis.reader\"; its plugin /usr/lib/sluice/plugins/libredis.so could not be loaded: it "
-        "was built for ABI 0.9\n"
-        "7:10 unknown operator \"mongodb.writer\"; no plugin provides it, searched in /usr/lib/sluice/plugins\n");
+  CHECK(
+      lines(diagnostics) ==
+      "4:10 unknown operator \"redis.reader\"; its plugin /usr/lib/sluice/plugins/libredis.so could not be loaded: it "
+      "was built for ABI 0.9\n"
+      "7:10 unknown operator \"mongodb.writer\"; no plugin provides it, searched in /usr/lib/sluice/plugins\n");
 }
 
 TEST_CASE("only the port of an operator is read: allowed, with a warning") {
@@ -320,7 +334,8 @@ TEST_CASE("values that are not set do not cause a second error") {
         "4:10 environment variable NO is not set\n");
   CHECK(lines(check(replaced(kSmall, "input: src", "input: ${NO}")).diagnostics) ==
         "8:12 environment variable NO is not set\n");
-  CHECK(lines(check(replaced(kSmall, "id: src", "id: ${NO}")).diagnostics) == "3:9 environment variable NO is not set\n");
+  CHECK(lines(check(replaced(kSmall, "id: src", "id: ${NO}")).diagnostics) ==
+        "3:9 environment variable NO is not set\n");
   CHECK(lines(check(replaced(kSmall, "with: { path: a.jsonl }", "with: ${NO}")).diagnostics) ==
         "5:11 environment variable NO is not set\n");
   CHECK(lines(check(replaced(kSmall, "pipeline: p", "pipeline: ${NO}")).diagnostics) ==
@@ -341,7 +356,8 @@ TEST_CASE("a secret in a pipeline file never appears in what is reported") {
 
 TEST_CASE("files that are hardly pipelines") {
   CHECK(lines(check("").diagnostics) == "1:1 the file is empty; it must consist of \"key: value\" lines\n");
-  CHECK(lines(check("hello").diagnostics) == "1:1 the file is a single value; it must consist of \"key: value\" lines\n");
+  CHECK(lines(check("hello").diagnostics) ==
+        "1:1 the file is a single value; it must consist of \"key: value\" lines\n");
   CHECK(lines(check("pipeline: p\noperators:\n").diagnostics) == "2:1 \"operators\" is empty\n");
   CHECK(lines(check("pipeline: p\noperators: []\n").diagnostics) == "2:12 \"operators\" is empty\n");
   CHECK(lines(check("pipeline: p\noperators: [x]\n").diagnostics) ==

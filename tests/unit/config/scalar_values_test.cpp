@@ -94,12 +94,14 @@ TEST_CASE("sizes are bytes or have a unit") {
 }
 
 TEST_CASE("what is printed reads back as the same") {
-  for (int64_t ms : {int64_t{0}, int64_t{1}, int64_t{999}, int64_t{1000}, int64_t{90'000}, int64_t{3'600'000}, int64_t{86'400'001}}) {
+  for (int64_t ms : {int64_t{0}, int64_t{1}, int64_t{999}, int64_t{1000}, int64_t{90'000}, int64_t{3'600'000},
+                     int64_t{86'400'001}}) {
     CHECK(parse_duration(format_duration(ms)).value == ms);
   }
   CHECK(format_duration(90'000) == "90s");
   CHECK(format_duration(86'400'000) == "1d");
-  for (int64_t bytes : {int64_t{0}, int64_t{7}, int64_t{1000}, int64_t{1024}, int64_t{1536}, int64_t{10'000'000}, int64_t{67'108'864}}) {
+  for (int64_t bytes : {int64_t{0}, int64_t{7}, int64_t{1000}, int64_t{1024}, int64_t{1536}, int64_t{10'000'000},
+                        int64_t{67'108'864}}) {
     CHECK(parse_size(format_size(bytes)).value == bytes);
   }
   CHECK(format_size(67'108'864) == "64MiB");

@@ -1,3 +1,5 @@
+#include "config/source_tree.h"
+
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -6,8 +8,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-
-#include "config/source_tree.h"
 
 namespace sluice::config {
 namespace {
@@ -36,7 +36,8 @@ std::string place(const Location& at) { return std::to_string(at.line) + ":" + s
 }  // namespace
 
 TEST_CASE("every part of the tree knows its place") {
-  const Parsed parsed = parse("a: 1\nb:\n  - x\n  - {c: \"two words\", d: }\n  -\ne:\nf: ~\ng: |\n  one\n  two\nh: last\n");
+  const Parsed parsed =
+      parse("a: 1\nb:\n  - x\n  - {c: \"two words\", d: }\n  -\ne:\nf: ~\ng: |\n  one\n  two\nh: last\n");
   REQUIRE(parsed.root);
   CHECK(parsed.diagnostics.empty());
   const Node& root = *parsed.root;
@@ -69,7 +70,9 @@ TEST_CASE("every part of the tree knows its place") {
 }
 
 TEST_CASE("columns count characters, lines may end in CRLF, a byte order mark is skipped") {
-  const Parsed parsed = parse("\xEF\xBB\xBF" "中文: {值: \"购物\", b: x}\r\nz: y\r\n");
+  const Parsed parsed = parse(
+      "\xEF\xBB\xBF"
+      "中文: {值: \"购物\", b: x}\r\nz: y\r\n");
   REQUIRE(parsed.root);
   CHECK(parsed.diagnostics.empty());
   const Node& map = parsed.root->find("中文")->node;
@@ -124,6 +127,12 @@ TEST_CASE("a quote that is not closed is an error at the quote") {
   CHECK(only_error("\"a: 1\nb: 2\n") == "1:1 the quote opened here is never closed");
   CHECK(only_error("a: \"x\nb: \"2\"\nc: 3\n") == "1:4 the quote opened here is not closed on its line");
   CHECK(parse("a: \"one\n  two\"\n").root->find("a")->node.scalar == "one two");
+}
+
+TEST_CASE("a quote that was never opened is not taken for a part of the value") {
+  CHECK(only_error("a: x\"\nb: 1\n") == "1:5 the quote that ends here was never opened");
+  CHECK(only_error("a: [x']\n") == "1:6 the quote that ends here was never opened");
+  CHECK(parse("a: it's\nb: x\"y\"\nc: \"5'\"\n").diagnostics.empty());
 }
 
 TEST_CASE("a plain value does not silently go on in the next line") {
@@ -204,7 +213,8 @@ TEST_CASE("a file that cannot be read says why") {
   CHECK_THAT(folder.render_text(), Catch::Contains("cannot be read: Is a directory"));
 
   const std::string path =
-      (std::filesystem::temp_directory_path() / ("sluice_source_tree_test_" + std::to_string(::getpid()) + ".yaml")).string();
+      (std::filesystem::temp_directory_path() / ("sluice_source_tree_test_" + std::to_string(::getpid()) + ".yaml"))
+          .string();
   std::ofstream(path) << "a: 1\nb 2\n";
   Diagnostics found;
   CHECK_FALSE(parse_source_file(path, found));

@@ -48,10 +48,11 @@ TEST_CASE("UX-03: variables are replaced after parsing, in values only") {
 
 TEST_CASE("variables inside text, several at once, empty, in keys") {
   Diagnostics diagnostics;
-  const std::optional<Node> root = read_pipeline_text(
-      "v.yaml",
-      "a: x-${A}-${B:-}-${C:-c:d}y\nb: '${A}'\nc: \"$${A} ${A}\"\n${A}: key\nd: [\"${A}\", \"{ ${A} }\"]\ne: $A $ $$\nf: ${E:-full}\ng: |\n  ${A}\n",
-      environment({{"A", "1"}, {"E", ""}}), diagnostics);
+  const std::optional<Node> root =
+      read_pipeline_text("v.yaml",
+                         "a: x-${A}-${B:-}-${C:-c:d}y\nb: '${A}'\nc: \"$${A} ${A}\"\n${A}: key\nd: [\"${A}\", \"{ ${A} "
+                         "}\"]\ne: $A $ $$\nf: ${E:-full}\ng: |\n  ${A}\n",
+                         environment({{"A", "1"}, {"E", ""}}), diagnostics);
   CHECK(diagnostics.empty());
   CHECK(value(root, "a").scalar == "x-1--c:dy");
   CHECK(value(root, "b").scalar == "1");
