@@ -243,7 +243,8 @@ base::Result<RestorePlan> Planner::plan() {
                                       source ? "begins at its start option" : "starts with empty state"));
   }
   for (const std::string& what : drop_states_) {
-    if (!used_.contains(what)) problem(fmt::format("--drop-state {}: the checkpoint has no such operator or state", what));
+    // Not an error: it was given when the state was still there, and the command is being repeated.
+    if (!used_.contains(what)) plan_.notes.push_back(fmt::format("--drop-state {}: the checkpoint has no such operator or state", what));
   }
   if (!problems_.empty()) {
     return base::Status::fatal(fmt::format("checkpoint {} does not fit the pipeline:\n  {}", manifest_.number,

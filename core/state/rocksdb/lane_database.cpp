@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
@@ -28,6 +29,15 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 };
 
+// RocksDB would look every few seconds whether there is space again, and refuse Resume() meanwhile. The next checkpoint
+// asks anyway (Impl::resume).
+class NoOwnRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/, bool* recover) override {
+    *recover = false;
+  }
+};
+
 rocksdb::Slice slice(std::string_view v) { return {v.data(), v.size()}; }
 std::string_view view(const rocksdb::Slice& s) { return {s.data(), s.size()}; }
 
@@ -38,6 +48,8 @@ rocksdb::DBOptions database_options(StateResources::Impl& resources) {
   o.create_if_missing = true;
   o.write_buffer_manager = resources.write_buffers;
   o.info_log = std::make_shared<NoLog>();
+  o.listeners.push_back(std::make_shared<NoOwnRecovery>());
+  o.max_bgerror_resume_count = 0;
   o.max_open_files = 256;
   o.max_background_jobs = 2;
   o.max_manifest_file_size = 1 * kMiB;  // it is copied into every checkpoint
@@ -348,20 +360,22 @@ base::Status LaneDatabase::Writer::commit() {
 }
 
 base::Status LaneDatabase::snapshot(const std::string& dir, std::vector<SnapshotFile>* files) {
+  std::error_code ec;
+  if (fs::exists(dir, ec)) return base::Status::bug(fmt::format("a snapshot in {} was asked for, which exists", dir));
   SLUICE_TRY(impl_->resume());
   rocksdb::Checkpoint* raw = nullptr;
   rocksdb::Status s = rocksdb::Checkpoint::Create(&impl_->db(), &raw);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
   // Log size 0 makes it flush the memtables; with the WAL off any other value leaves their data out and returns OK.
   if (s.ok()) s = checkpoint->CreateCheckpoint(dir, 0);
-  std::error_code ec;
   if (!s.ok()) {
     fs::remove_all(dir, ec);
     fs::remove_all(dir + ".tmp", ec);
     return impl_->fail(s);
   }
-  for (const auto& file : fs::directory_iterator(dir, ec)) {
-    files->push_back({file.path().filename().string(), static_cast<uint64_t>(file.file_size(ec))});
+  for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec)) {
+    files->push_back({it->path().filename().string(), static_cast<uint64_t>(it->file_size(ec))});
+    if (ec) break;
   }
   if (ec) return base::Status::fatal(fmt::format("cannot read {}: {}", dir, ec.message()));
   std::sort(files->begin(), files->end(), [](const SnapshotFile& a, const SnapshotFile& b) { return a.name < b.name; });

@@ -24,6 +24,12 @@ base::Status file_error(const std::error_code& ec, const std::string& what) {
   return base::Status::fatal(fmt::format("{}: {}", what, ec.message()));
 }
 
+base::Status list_files(const std::string& dir, std::vector<fs::path>* files) {
+  std::error_code ec;
+  for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec)) files->push_back(it->path());
+  return ec ? file_error(ec, "cannot read " + dir) : base::Status::ok();
+}
+
 std::string_view view(const rocksdb::Slice& s) { return {s.data(), s.size()}; }
 
 // The operator that a timer's key on disk belongs to.
@@ -51,13 +57,13 @@ HotCacheBudget& hot_cache_budget(StateResources& resources) noexcept { return re
 base::Status take_over_files(const std::string& from, const std::string& to) {
   std::error_code ec;
   if (!fs::create_directories(to, ec) && ec) return file_error(ec, "cannot create " + to);
-  fs::directory_iterator files(from, ec);
-  if (ec) return file_error(ec, "cannot read " + from);
-  for (const auto& file : files) {
-    const fs::path target = fs::path(to) / file.path().filename();
+  std::vector<fs::path> files;
+  SLUICE_TRY(list_files(from, &files));
+  for (const fs::path& file : files) {
+    const fs::path target = fs::path(to) / file.filename();
     // SST files are never changed, only unlinked; RocksDB goes on writing to the others.
-    if (file.path().extension() == ".sst" && ::link(file.path().c_str(), target.c_str()) == 0) continue;
-    if (!fs::copy_file(file.path(), target, ec)) return file_error(ec, "cannot copy " + file.path().string() + " to " + to);
+    if (file.extension() == ".sst" && ::link(file.c_str(), target.c_str()) == 0) continue;
+    if (!fs::copy_file(file, target, ec)) return file_error(ec, "cannot copy " + file.string() + " to " + to);
   }
   return base::Status::ok();
 }
@@ -65,11 +71,11 @@ base::Status take_over_files(const std::string& from, const std::string& to) {
 base::Status LaneStore::remove_working_dir(const std::string& dir) {
   std::error_code ec;
   if (!fs::exists(dir, ec)) return base::Status::ok();
-  fs::directory_iterator files(dir, ec);
-  if (ec) return file_error(ec, "cannot read " + dir);
-  for (const auto& file : files) {
-    const std::string name = file.path().filename().string();
-    const std::string extension = file.path().extension().string();
+  std::vector<fs::path> files;
+  SLUICE_TRY(list_files(dir, &files));
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    const std::string extension = file.extension().string();
     const bool ours = extension == ".sst" || extension == ".log" || extension == ".dbtmp" || name == "CURRENT" ||
                       name == "IDENTITY" || name == "LOCK" || name.rfind("LOG", 0) == 0 || name.rfind("MANIFEST-", 0) == 0 ||
                       name.rfind("OPTIONS-", 0) == 0;
