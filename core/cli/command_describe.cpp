@@ -1,0 +1,131 @@
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/operator_page.h"
+#include "cli/pipeline_schema.h"
+#include "cli/program_folders.h"
+#include "config/nearest_name.h"
+#include "plugin/catalog.h"
+#include "plugin/registry.h"
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DescribeArguments {
+  std::vector<std::string> types;
+  bool all = false;
+  std::string format = "text";
+  std::string out;
+  std::vector<std::string> plugin_folders;
+};
+
+using Specs = std::vector<const config::OperatorSpec*>;
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "sluice describe: %s\n", message.c_str());
+  return kExitUsage;
+}
+
+bool write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) std::fprintf(stderr, "sluice describe: %s cannot be written: %s\n", path.c_str(), std::strerror(errno));
+  return !file.fail();
+}
+
+std::string page(const config::OperatorSpec& spec, const std::string& format) {
+  if (format == "markdown") return operator_markdown(spec);
+  if (format == "json") return operator_json(spec);
+  if (format == "schema") return operator_schema(spec);
+  return operator_text(spec);
+}
+
+std::string pages(const Specs& specs, const DescribeArguments& arguments) {
+  // One operator is one value; all of them are a list, or the schema of a file that may use any.
+  if (arguments.all || specs.size() > 1) {
+    if (arguments.format == "json") return operators_json(specs);
+    if (arguments.format == "schema") return pipeline_schema(specs);
+  }
+  std::string text;
+  for (const config::OperatorSpec* spec : specs) text += (text.empty() ? "" : "\n") + page(*spec, arguments.format);
+  return text;
+}
+
+int write_pages(const Specs& specs, const DescribeArguments& arguments) {
+  std::error_code error;
+  fs::create_directories(arguments.out, error);
+  if (error) return complain(arguments.out + " cannot be created: " + error.message()), kExitFailed;
+  const std::string extension = arguments.format == "markdown" ? ".md"
+                                : arguments.format == "json"   ? ".json"
+                                : arguments.format == "schema" ? ".schema.json"
+                                                               : ".txt";
+  bool written = true;
+  for (const config::OperatorSpec* spec : specs)
+    written = write_file(fs::path(arguments.out) / (spec->type + extension), page(*spec, arguments.format)) && written;
+  if (arguments.all && arguments.format == "markdown")
+    written = write_file(fs::path(arguments.out) / "README.md", operator_index_markdown(specs)) && written;
+  if (arguments.all && arguments.format == "schema")
+    written = write_file(fs::path(arguments.out) / "pipeline.schema.json", pipeline_schema(specs)) && written;
+  return written ? kExitOk : kExitFailed;
+}
+
+int describe(const DescribeArguments& arguments) {
+  if (arguments.types.empty() == !arguments.all)
+    return complain("name an operator, or give --all (see \"sluice plugins\")");
+  plugin::PluginRegistry registry;
+  const base::Status loaded =
+      registry.load_folders(plugin_folders(arguments.plugin_folders, {}), {.probe_first = true});
+  // Other operators can be described all the same; with --all the pages would lack some without a word.
+  if (!loaded.is_ok()) std::fprintf(stderr, "%s\n", loaded.message().c_str());
+  if (!loaded.is_ok() && arguments.all) return kExitFailed;
+
+  const plugin::PluginCatalog catalog(registry);
+  Specs specs;
+  for (const std::string& type : arguments.all ? catalog.types() : arguments.types) {
+    const config::OperatorSpec* spec = catalog.find(type);
+    if (spec == nullptr) {
+      const std::string nearest = config::nearest_name(type, catalog.types());
+      return complain("there is no operator \"" + type + "\"" +
+                      (nearest.empty() ? "; \"sluice plugins\" lists them" : "; did you mean \"" + nearest + "\"?"));
+    }
+    specs.push_back(spec);
+  }
+  if (!arguments.out.empty()) return write_pages(specs, arguments);
+  std::fputs(pages(specs, arguments).c_str(), stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_describe_command(CLI::App& app, Action* action) {
+  CLI::App* command = app.add_subcommand("describe", "Show what an operator does and what it can be told");
+  const auto arguments = std::make_shared<DescribeArguments>();
+  command->add_option("OPERATOR", arguments->types, "Types of operators, such as kafka.source");
+  command->add_flag("--all", arguments->all, "All operators");
+  command->add_option("--format", arguments->format, "text, markdown, json, or schema (JSON Schema)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "markdown", "json", "schema"}).description(""))
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "Write one file for each operator into this folder")->type_name("DIR");
+  command->add_option("--plugins", arguments->plugin_folders, "One more folder with plugins; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command->footer(
+      "\nExamples:\n"
+      "  sluice describe tumbling_window\n"
+      "  sluice describe --all --format markdown --out docs/operators\n"
+      "  sluice describe --all --format schema > pipeline.schema.json   # for editors that know JSON Schema");
+  command->callback([action, arguments] { *action = [arguments] { return describe(*arguments); }; });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,44 @@
+#include "cli/stop_signals.h"
+
+#include <utility>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kWakeUp = SIGUSR2;  // sent by the destructor to the thread alone
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  ::sigemptyset(&signals_);
+  ::sigaddset(&signals_, SIGTERM);
+  ::sigaddset(&signals_, SIGINT);
+  if (!is_ignored(SIGHUP)) ::sigaddset(&signals_, SIGHUP);
+  ::sigaddset(&signals_, kWakeUp);
+  ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  if (!thread_.joinable()) return;
+  ::pthread_kill(thread_.native_handle(), kWakeUp);
+  thread_.join();
+}
+
+void StopSignals::listen(std::function<void(int, unsigned)> on_signal) {
+  thread_ = std::thread([signals = signals_, on_signal = std::move(on_signal)] {
+    for (unsigned count = 1;;) {
+      int signal = 0;
+      if (::sigwait(&signals, &signal) != 0) continue;
+      if (signal == kWakeUp) return;
+      on_signal(signal, count++);
+    }
+  });
+}
+
+}  // namespace sluice::cli
