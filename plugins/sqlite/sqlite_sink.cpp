@@ -164,7 +164,7 @@ Status SqliteSink::on_schema(const sluice_schema& schema) {
   TableSchema wanted;
   for (size_t i = 0; i < schema.column_count; ++i) wanted.columns.emplace_back(view(schema.columns[i]));
   for (size_t i = 0; i < schema.key_count; ++i) wanted.key.emplace_back(view(schema.key[i]));
-  Status s = table(name)->apply(database_, std::move(wanted));
+  Status s = table(config().table ? std::string_view(*config().table) : name)->apply(database_, std::move(wanted));
   if (s.is_ok() && schema.extend.size > 0)
     info("table " + std::string(name) + ": the table options \"" + std::string(view(schema.extend)) + "\" are not for SQLite and are ignored");
   if (s.code() != SLUICE_BAD_RECORD) return s;

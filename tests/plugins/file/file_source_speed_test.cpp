@@ -1,7 +1,7 @@
 // What a line costs in file.source; printed, not asserted: machines differ.
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 
 #include "file_source.h"
@@ -38,6 +38,13 @@ struct CountingHost {
   }
 };
 
+// Others may be using the machine: what counts is what this thread used.
+double cpu_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
 }  // namespace
 
 TEST_CASE("a million lines of 500 bytes", "[file.source][speed]") {
@@ -57,11 +64,10 @@ TEST_CASE("a million lines of 500 bytes", "[file.source][speed]") {
   std::vector<sluice::Split> splits;
   REQUIRE(source.discover(&splits).is_ok());
   REQUIRE(source.assign({{0, splits[0].id, false, ""}}).is_ok());
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = cpu_ns();
   while ((host.flags & SLUICE_SPLIT_END) == 0) REQUIRE(source.poll(1024).is_ok());
-  const auto took = std::chrono::steady_clock::now() - begin;
+  const double took = cpu_ns() - begin;
   CHECK(host.rows == kLines);
   CHECK(host.bytes == uint64_t{kLines} * 497);
-  std::printf("file.source: %.1f ns per line of 498 bytes\n",
-              static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()) / kLines);
+  std::printf("file.source: %.1f ns per line of 498 bytes (CPU)\n", took / kLines);
 }
