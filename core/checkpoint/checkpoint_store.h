@@ -65,7 +65,8 @@ class PendingCheckpoint {
   // Takes over a lane's snapshot: SST files that the store does not have yet are linked (or copied) into shared/; the
   // rest into the checkpoint's folder. The snapshot's directory may be removed afterwards.
   base::Status add_lane_state(const state::SnapshotFiles& snapshot);
-  // Rows of the epoch for a sink that writes after the checkpoint. The file is linked or copied.
+  // Rows of the epoch for a sink that writes after the checkpoint. The file is linked or copied: do not
+  // write to it any more.
   base::Status add_spool(const std::string& operator_id, uint32_t lane, uint64_t rows, const std::string& path);
   // Anything else that belongs to the checkpoint; `name` is unique within its kind, without '/'.
   base::Status add_file(const std::string& kind, const std::string& name, const std::string& path);

@@ -52,7 +52,7 @@ struct PendingCheckpoint::Impl {
   base::Status remember(base::Status status);
   base::Status add_lane(const state::SnapshotFiles& snapshot, ManifestLane* lane);
   base::Status add_shared(const std::string& path, const ManifestFile& file);
-  base::Status take(const std::string& from, const std::string& name, std::string* sha256, uint64_t* size);
+  base::Status take(const std::string& from, const std::string& name, bool may_link, std::string* sha256, uint64_t* size);
   base::Status write(const Manifest& manifest);
 };
 
@@ -102,7 +102,8 @@ base::Status PendingCheckpoint::Impl::remember(base::Status status) {
   return status;
 }
 
-base::Status PendingCheckpoint::Impl::take(const std::string& from, const std::string& name, std::string* sha256, uint64_t* size) {
+base::Status PendingCheckpoint::Impl::take(const std::string& from, const std::string& name, bool may_link, std::string* sha256,
+                                           uint64_t* size) {
   const std::string to = folder + "/" + name;
   const std::string parent = to.substr(0, to.rfind('/'));
   SLUICE_TRY(create_directory(parent));
@@ -110,7 +111,7 @@ base::Status PendingCheckpoint::Impl::take(const std::string& from, const std::s
     const std::lock_guard guard(mutex);
     for (std::string f = parent; f.size() > folder.size(); f = f.substr(0, f.rfind('/'))) folders.insert(f);
   }
-  SLUICE_TRY(link_or_copy(from, to));
+  SLUICE_TRY(may_link ? link_or_copy(from, to) : copy_file(from, to));
   return sha256_of_file(to, sha256, size);
 }
 
@@ -150,7 +151,8 @@ base::Status PendingCheckpoint::Impl::add_lane(const state::SnapshotFiles& snaps
     ManifestFile file{snapshot_file.name, {}, snapshot_file.size};
     const std::string path = snapshot.dir + "/" + file.name;
     if (!StoreDirectory::is_shared(file)) {
-      SLUICE_TRY(take(path, StoreDirectory::lane_folder(lane->lane) + "/" + file.name, &file.sha256, &file.size));
+      // Copied: RocksDB links OPTIONS files of several snapshots to one, and damage of one would be damage of all.
+      SLUICE_TRY(take(path, StoreDirectory::lane_folder(lane->lane) + "/" + file.name, /*may_link=*/false, &file.sha256, &file.size));
     } else {
       const auto it = known.find(file.name);
       if (it != known.end() && it->second.size == file.size) {
@@ -186,7 +188,7 @@ base::Status PendingCheckpoint::add_spool(const std::string& operator_id, uint32
     const std::lock_guard guard(impl_->mutex);
     spool.file = fmt::format("spools/{:04}-{}-{:04}", impl_->spool_count++, file_name_of(operator_id), lane);
   }
-  SLUICE_TRY(impl_->remember(impl_->take(path, spool.file, &spool.sha256, &spool.size)));
+  SLUICE_TRY(impl_->remember(impl_->take(path, spool.file, /*may_link=*/true, &spool.sha256, &spool.size)));
   const std::lock_guard guard(impl_->mutex);
   impl_->spools.push_back(std::move(spool));
   return base::Status::ok();
@@ -199,7 +201,7 @@ base::Status PendingCheckpoint::add_file(const std::string& kind, const std::str
   ManifestExtraFile file;
   file.kind = kind;
   file.file = "files/" + kind + "/" + name;
-  SLUICE_TRY(impl_->remember(impl_->take(path, file.file, &file.sha256, &file.size)));
+  SLUICE_TRY(impl_->remember(impl_->take(path, file.file, /*may_link=*/true, &file.sha256, &file.size)));
   const std::lock_guard guard(impl_->mutex);
   impl_->files.push_back(std::move(file));
   return base::Status::ok();
