@@ -77,7 +77,7 @@ TEST_CASE("a kept view is found out") {
 
 TEST_CASE("calls from a foreign thread are found out") {
   const auto* desc = load("foreign_thread", "test.foreign_thread");
-  const std::string rule = "() was called from a foreign thread; only wake, count, log and status_note may be";
+  const std::string rule = "() was called from a foreign thread; only those marked [any] in abi.h may be";
   SECTION("state") {
     OperatorHarness h(desc, "call: state");
     h.open();

@@ -258,7 +258,7 @@ class FakeHost {
         if (h.call_.name == nullptr)
           what = std::string(function) + "() was called while the host was in no call of this instance";
         else if (h.call_.thread != std::this_thread::get_id())
-          what = std::string(function) + "() was called from a foreign thread; only wake, count, log and status_note may be";
+          what = std::string(function) + "() was called from a foreign thread; only those marked [any] in abi.h may be";
         else if (h.call_.control)
           what = std::string(function) + "() was called in " + h.call_.name + "(), which is too early or too late";
         if (!what.empty()) {
