@@ -95,7 +95,7 @@ std::string message_with_suggestion(const Diagnostic& diagnostic) {
   return diagnostic.message + "; did you mean \"" + diagnostic.suggestion + "\"?";
 }
 
-void Diagnostics::add_source(const std::string& file, std::string text) { sources_[file] = split_lines(text); }
+void Diagnostics::add_source(const std::string& file, std::string_view text) { sources_[file] = split_lines(text); }
 
 void Diagnostics::hide_lines(const std::string& file, int first_line, int last_line) {
   for (int line = first_line; line <= last_line; ++line) hidden_lines_.insert({file, line});

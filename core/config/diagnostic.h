@@ -36,7 +36,7 @@ struct Diagnostic {
 class Diagnostics {
  public:
   // The text that render_text() quotes below a message. Later calls for the same file replace the earlier text.
-  void add_source(const std::string& file, std::string text);
+  void add_source(const std::string& file, std::string_view text);
   // Lines that hold a secret: they are never quoted.
   void hide_lines(const std::string& file, int first_line, int last_line);
 

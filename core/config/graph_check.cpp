@@ -15,8 +15,6 @@ namespace {
 
 using Kind = OperatorSpec::Kind;
 
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 std::string line_and_column(const Location& at) { return std::to_string(at.line) + ":" + std::to_string(at.column); }
 
 class GraphCheck {

@@ -26,6 +26,13 @@ size_t allowed_distance(size_t length) {
 
 }  // namespace
 
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  out += text;
+  out += '"';
+  return out;
+}
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
@@ -65,11 +72,18 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
   return best;
 }
 
-std::string list_names(const std::vector<std::string>& names, std::string_view last_word, bool quote) {
+std::string list_names(const std::vector<std::string>& names, std::string_view last_word, bool quoted) {
   std::string out;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += i + 1 == names.size() && !last_word.empty() ? " " + std::string(last_word) + " " : ", ";
-    out += quote ? "\"" + names[i] + "\"" : names[i];
+    const bool last = i > 0 && i + 1 == names.size() && !last_word.empty();
+    if (last) {
+      out += ' ';
+      out += last_word;
+      out += ' ';
+    } else if (i > 0) {
+      out += ", ";
+    }
+    out += quoted ? quote(names[i]) : names[i];
   }
   return out;
 }

@@ -10,8 +10,6 @@
 namespace sluice::config {
 namespace {
 
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 std::string join_path(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 std::vector<std::string> names_of(const std::vector<OptionSpec>& specs, const std::vector<std::string>& also_known) {
@@ -110,7 +108,7 @@ class ValueReader {
   }
 
   template <class T>
-  std::optional<OptionValue> take(ScalarResult<T> result, const Node& node, OptionValue out) {
+  std::optional<OptionValue> take(const ScalarResult<T>& result, const Node& node, OptionValue out) {
     if (!result.ok()) {
       wrong_value(node.at, result.problem, result.suggestion);
       return std::nullopt;
@@ -125,7 +123,7 @@ class ValueReader {
     return std::to_string(number);
   }
 
-  std::optional<OptionValue> take_number(ScalarResult<int64_t> result, const Node& node, OptionValue out) {
+  std::optional<OptionValue> take_number(const ScalarResult<int64_t>& result, const Node& node, OptionValue out) {
     std::optional<OptionValue> value = take(result, node, std::move(out));
     if (!value) return value;
     std::string bound;

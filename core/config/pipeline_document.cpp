@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "config/graph_check.h"
+#include "config/nearest_name.h"
 #include "config/operator_section.h"
 #include "config/pipeline_options.h"
 #include "config/scalar_values.h"
 
 namespace sluice::config {
 namespace {
-
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 bool is_pipeline_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "config/nearest_name.h"
+
 namespace sluice::config {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 constexpr std::string_view kDigits = "0123456789";
-
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string lower(std::string_view text) {
   std::string out;
@@ -99,7 +99,7 @@ std::string meant_duration_unit(std::string_view unit) {
       {"mins", "m"},  {"minute", "m"}, {"minutes", "m"}, {"hr", "h"},           {"hrs", "h"},
       {"hour", "h"},  {"hours", "h"},  {"day", "d"},     {"days", "d"},
   };
-  const std::string small = lower(unit);
+  std::string small = lower(unit);
   for (const Unit& known : kDurationUnits) {
     if (small == known.name) return small;
   }

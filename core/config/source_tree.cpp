@@ -403,7 +403,7 @@ std::optional<Node> parse_source(const std::string& file_name, std::string_view 
                       "the file is larger than " + std::to_string(limits.file_bytes >> 10) + " KiB");
     return std::nullopt;
   }
-  diagnostics.add_source(file_name, std::string(text));
+  diagnostics.add_source(file_name, text);
   const SourceText source(file_name, text);
   if (std::optional<SyntaxProblem> problem = find_bad_character(source)) {
     report(diagnostics, std::move(*problem));

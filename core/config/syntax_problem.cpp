@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "config/nearest_name.h"
+
 namespace sluice::config {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
-
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string at_line(const Location& at) { return "line " + std::to_string(at.line); }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "config/nearest_name.h"
+
 namespace sluice::config {
 namespace {
 
@@ -68,8 +70,6 @@ TimeFormatResult wrong(size_t offset, std::string problem, std::string suggestio
   out.offset = offset;
   return out;
 }
-
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 void append_literal(TimeFormat& format, std::string_view text) {
   if (format.parts.empty() || format.parts.back().field != TimeFormat::Field::kLiteral) format.parts.push_back({});
