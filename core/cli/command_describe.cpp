@@ -13,6 +13,7 @@
 #include "cli/program_folders.h"
 #include "config/nearest_name.h"
 #include "plugin/catalog.h"
+#include "plugin/negotiation.h"
 #include "plugin/registry.h"
 
 namespace sluice::cli {
@@ -28,7 +29,7 @@ struct DescribeArguments {
   std::vector<std::string> plugin_folders;
 };
 
-using Specs = std::vector<const config::OperatorSpec*>;
+using Operators = std::vector<DescribedOperator>;
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "sluice describe: %s\n", message.c_str());
@@ -43,25 +44,31 @@ bool write_file(const fs::path& path, const std::string& text) {
   return !file.fail();
 }
 
-std::string page(const config::OperatorSpec& spec, const std::string& format) {
-  if (format == "markdown") return operator_markdown(spec);
-  if (format == "json") return operator_json(spec);
-  if (format == "schema") return operator_schema(spec);
-  return operator_text(spec);
+std::string page(const DescribedOperator& op, const std::string& format) {
+  if (format == "markdown") return operator_markdown(op);
+  if (format == "json") return operator_json(op);
+  if (format == "schema") return operator_schema(*op.spec);
+  return operator_text(op);
 }
 
-std::string pages(const Specs& specs, const DescribeArguments& arguments) {
+std::string whole_schema(const Operators& operators) {
+  std::vector<const config::OperatorSpec*> specs;
+  for (const DescribedOperator& op : operators) specs.push_back(op.spec);
+  return pipeline_schema(specs);
+}
+
+std::string pages(const Operators& operators, const DescribeArguments& arguments) {
   // One operator is one value; all of them are a list, or the schema of a file that may use any.
-  if (arguments.all || specs.size() > 1) {
-    if (arguments.format == "json") return operators_json(specs);
-    if (arguments.format == "schema") return pipeline_schema(specs);
+  if (arguments.all || operators.size() > 1) {
+    if (arguments.format == "json") return operators_json(operators);
+    if (arguments.format == "schema") return whole_schema(operators);
   }
   std::string text;
-  for (const config::OperatorSpec* spec : specs) text += (text.empty() ? "" : "\n") + page(*spec, arguments.format);
+  for (const DescribedOperator& op : operators) text += (text.empty() ? "" : "\n") + page(op, arguments.format);
   return text;
 }
 
-int write_pages(const Specs& specs, const DescribeArguments& arguments) {
+int write_pages(const Operators& operators, const DescribeArguments& arguments) {
   std::error_code error;
   fs::create_directories(arguments.out, error);
   if (error) return complain(arguments.out + " cannot be created: " + error.message()), kExitFailed;
@@ -70,12 +77,12 @@ int write_pages(const Specs& specs, const DescribeArguments& arguments) {
                                 : arguments.format == "schema" ? ".schema.json"
                                                                : ".txt";
   bool written = true;
-  for (const config::OperatorSpec* spec : specs)
-    written = write_file(fs::path(arguments.out) / (spec->type + extension), page(*spec, arguments.format)) && written;
+  for (const DescribedOperator& op : operators)
+    written = write_file(fs::path(arguments.out) / (op.spec->type + extension), page(op, arguments.format)) && written;
   if (arguments.all && arguments.format == "markdown")
-    written = write_file(fs::path(arguments.out) / "README.md", operator_index_markdown(specs)) && written;
+    written = write_file(fs::path(arguments.out) / "README.md", operator_index_markdown(operators)) && written;
   if (arguments.all && arguments.format == "schema")
-    written = write_file(fs::path(arguments.out) / "pipeline.schema.json", pipeline_schema(specs)) && written;
+    written = write_file(fs::path(arguments.out) / "pipeline.schema.json", whole_schema(operators)) && written;
   return written ? kExitOk : kExitFailed;
 }
 
@@ -90,7 +97,7 @@ int describe(const DescribeArguments& arguments) {
   if (!loaded.is_ok() && arguments.all) return kExitFailed;
 
   const plugin::PluginCatalog catalog(registry);
-  Specs specs;
+  Operators operators;
   for (const std::string& type : arguments.all ? catalog.types() : arguments.types) {
     const config::OperatorSpec* spec = catalog.find(type);
     if (spec == nullptr) {
@@ -98,10 +105,10 @@ int describe(const DescribeArguments& arguments) {
       return complain("there is no operator \"" + type + "\"" +
                       (nearest.empty() ? "; \"sluice plugins\" lists them" : "; did you mean \"" + nearest + "\"?"));
     }
-    specs.push_back(spec);
+    operators.push_back({spec, std::string(plugin::view(registry.find(type)->doc))});
   }
-  if (!arguments.out.empty()) return write_pages(specs, arguments);
-  std::fputs(pages(specs, arguments).c_str(), stdout);
+  if (!arguments.out.empty()) return write_pages(operators, arguments);
+  std::fputs(pages(operators, arguments).c_str(), stdout);
   return kExitOk;
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -53,12 +55,13 @@ std::optional<observe::ProgressStyle> progress_style(const std::string& wanted,
   return observe::ProgressStyle::kLive;
 }
 
+std::string signal_name(int signal) { return std::string("SIG") + ::sigabbrev_np(signal); }
+
 // First signal: stop with a checkpoint. Second: without. Third: whatever hangs, the process ends.
 void on_stop_signal(runtime::Job& job, std::atomic<unsigned>& stops, int signal, unsigned count) {
   stops = count;
-  if (count == 1)
-    spdlog::info("{}: stopping with a checkpoint; once more stops at once, without", ::sigdescr_np(signal));
-  if (count == 2) spdlog::warn("{}: stopping at once, without a checkpoint", ::sigdescr_np(signal));
+  if (count == 1) spdlog::info("{}: stopping with a checkpoint; once more stops at once, without", signal_name(signal));
+  if (count == 2) spdlog::warn("{}: stopping at once, without a checkpoint", signal_name(signal));
   if (count > 2) {
     error_area().clear();
     ::_exit(kExitInterrupted);
@@ -120,7 +123,8 @@ int run_job(runtime::Job& job, const RunArguments& arguments, const config::Pipe
   const base::Result<runtime::Outcome> outcome = job.run();
   reporter.reset();
 
-  const observe::Progress last = job.progress();
+  observe::Progress last = job.progress();
+  last.phase = !outcome.is_ok() ? "failed" : outcome.value() == runtime::Outcome::kFinished ? "finished" : "stopped";
   const int status = exit_status(outcome, stops, last);
   for (const std::string& line : observe::summary_lines(last, graph_of(document))) spdlog::info("{}", line);
   if (!outcome.is_ok()) spdlog::error("{}", outcome.status().message());
@@ -166,8 +170,7 @@ int run(const RunArguments& arguments) {
     if (!file->diagnostics.has_errors()) spdlog::error("{}: {}", arguments.file, job.status().message());
     return kExitUsage;
   }
-  const int status = run_job(*job.value(), arguments, document, address, signals);
-  return status;
+  return run_job(*job.value(), arguments, document, address, signals);
 }
 
 std::string check_from(const std::string& text) {

@@ -38,6 +38,7 @@ std::string bound_text(const OptionSpec& option, int64_t bound) {
 std::vector<std::string> needs(const OperatorSpec& spec) {
   std::vector<std::string> out;
   if (spec.keyed) out.emplace_back("needs `key:`");
+  if (spec.key_optional) out.emplace_back("may be given a `key:`");
   if (spec.broadcast_input) out.emplace_back("has a second input, `broadcast:`, that every lane gets whole");
   for (const std::string& port : spec.output_ports)
     out.push_back("has the output `" + port + "` besides the main one: `input: ID." + port + "`");
@@ -56,6 +57,23 @@ std::string remarks(const OptionSpec& option) {
   if (option.advanced) add("advanced");
   if (option.deprecated) add("deprecated");
   if (!option.since.empty()) add("since " + option.since);
+  return out;
+}
+
+// Without blank lines around it, and with a line break at its end.
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of("\n "), end = text.find_last_not_of("\n ");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1) + "\n";
+}
+
+// Every line that is not empty moved in by two spaces.
+std::string indented(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    out += (text[at] == '\n' ? "" : "  ") + text.substr(at, end - at);
+    at = end;
+  }
   return out;
 }
 
@@ -170,14 +188,17 @@ void write_option(JsonWriter& out, const OptionSpec& option) {
   out.EndObject();
 }
 
-void write_operator(JsonWriter& out, const OperatorSpec& spec) {
+void write_operator(JsonWriter& out, const DescribedOperator& op) {
+  const OperatorSpec& spec = *op.spec;
   out.StartObject();
   put(out, "type", spec.type);
   put(out, "kind", std::string(kind_name(spec.kind)));
   put(out, "version", spec.version);
   put(out, "summary", spec.summary);
+  put(out, "doc", op.doc);
   put(out, "file", spec.module_file);
   put(out, "keyed", spec.keyed);
+  put(out, "key_optional", spec.key_optional);
   put(out, "stateful", spec.stateful);
   put(out, "broadcast_input", spec.broadcast_input);
   put_strings(out, "output_ports", spec.output_ports);
@@ -237,7 +258,8 @@ std::string operator_example(const OperatorSpec& spec) {
   return with.empty() ? out : out + "  with:\n" + with;
 }
 
-std::string operator_text(const OperatorSpec& spec) {
+std::string operator_text(const DescribedOperator& op) {
+  const OperatorSpec& spec = *op.spec;
   std::string out = fmt::format("{} {} ({})\n", spec.type, spec.version, kind_name(spec.kind));
   if (!spec.summary.empty()) out += "  " + spec.summary + "\n";
   for (std::string need : needs(spec)) {
@@ -245,13 +267,8 @@ std::string operator_text(const OperatorSpec& spec) {
     out += "  It " + need + ".\n";
   }
   if (!spec.module_file.empty()) out += "  From " + spec.module_file + "\n";
-  out += "\nExample:\n";
-  std::string example = operator_example(spec);
-  for (size_t at = 0; at < example.size();) {
-    const size_t end = example.find('\n', at) + 1;
-    out += "  " + example.substr(at, end - at);
-    at = end;
-  }
+  if (!op.doc.empty()) out += "\n" + indented(trimmed(op.doc));
+  out += "\nExample:\n" + indented(operator_example(spec));
   out += spec.options.empty() ? "\nIt has no options.\n" : "\nOptions:\n";
   for (const OptionSpec* option : ordered(spec.options)) {
     const std::string remark = remarks(*option);
@@ -262,12 +279,15 @@ std::string operator_text(const OperatorSpec& spec) {
   return out;
 }
 
-std::string operator_markdown(const OperatorSpec& spec) {
+std::string operator_markdown(const DescribedOperator& op) {
+  const OperatorSpec& spec = *op.spec;
   std::string out = fmt::format("# {}\n\n", spec.type);
   if (!spec.summary.empty()) out += spec.summary + "\n\n";
   out += fmt::format("A {}, version {}.", kind_name(spec.kind), spec.version);
   for (const std::string& need : needs(spec)) out += " It " + need + ".";
-  out += "\n\n```yaml\n" + operator_example(spec) + "```\n\n## Options\n\n";
+  out += "\n\n";
+  if (!op.doc.empty()) out += trimmed(op.doc) + "\n";
+  out += "```yaml\n" + operator_example(spec) + "```\n\n## Options\n\n";
   if (spec.options.empty()) out += "It has none.\n";
   if (!spec.options.empty()) out += "| option | type | default | meaning |\n|---|---|---|---|\n";
   for (const OptionSpec* option : ordered(spec.options)) {
@@ -284,15 +304,16 @@ std::string operator_markdown(const OperatorSpec& spec) {
   return out;
 }
 
-std::string operator_index_markdown(const std::vector<const OperatorSpec*>& specs) {
+std::string operator_index_markdown(const std::vector<DescribedOperator>& operators) {
   std::string out =
       "# Operators\n\nOne page for each, written by `sluice describe --all --format markdown --out docs/operators` "
       "from what the "
       "plugins\nsay about themselves.\n";
   for (const auto kind : {OperatorSpec::Kind::kSource, OperatorSpec::Kind::kTransform, OperatorSpec::Kind::kSink}) {
     std::string rows;
-    for (const OperatorSpec* spec : specs)
-      if (spec->kind == kind) rows += fmt::format("| [{0}]({0}.md) | {1} |\n", spec->type, cell(spec->summary));
+    for (const DescribedOperator& op : operators)
+      if (op.spec->kind == kind)
+        rows += fmt::format("| [{0}]({0}.md) | {1} |\n", op.spec->type, cell(op.spec->summary));
     if (!rows.empty())
       out += fmt::format("\n## {}\n\n| use | |\n|---|---|\n{}",
                          kind == OperatorSpec::Kind::kSource      ? "Sources"
@@ -303,20 +324,20 @@ std::string operator_index_markdown(const std::vector<const OperatorSpec*>& spec
   return out;
 }
 
-std::string operator_json(const OperatorSpec& spec) {
+std::string operator_json(const DescribedOperator& op) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.SetIndent(' ', 2);
-  write_operator(writer, spec);
+  write_operator(writer, op);
   return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
 }
 
-std::string operators_json(const std::vector<const OperatorSpec*>& specs) {
+std::string operators_json(const std::vector<DescribedOperator>& operators) {
   rapidjson::StringBuffer buffer;
   JsonWriter writer(buffer);
   writer.SetIndent(' ', 2);
   writer.StartArray();
-  for (const OperatorSpec* spec : specs) write_operator(writer, *spec);
+  for (const DescribedOperator& op : operators) write_operator(writer, op);
   writer.EndArray();
   return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
 }

@@ -7,14 +7,20 @@
 
 namespace sluice::cli {
 
-std::string operator_text(const config::OperatorSpec& spec);
+// `doc`: the operator's own text, Markdown; may be empty.
+struct DescribedOperator {
+  const config::OperatorSpec* spec = nullptr;  // never null
+  std::string doc;
+};
+
+std::string operator_text(const DescribedOperator& op);
 // docs/operators/<type>.md
-std::string operator_markdown(const config::OperatorSpec& spec);
+std::string operator_markdown(const DescribedOperator& op);
 // docs/operators/README.md: every operator with its summary, by kind
-std::string operator_index_markdown(const std::vector<const config::OperatorSpec*>& specs);
+std::string operator_index_markdown(const std::vector<DescribedOperator>& operators);
 // One object; several are an array.
-std::string operator_json(const config::OperatorSpec& spec);
-std::string operators_json(const std::vector<const config::OperatorSpec*>& specs);
+std::string operator_json(const DescribedOperator& op);
+std::string operators_json(const std::vector<DescribedOperator>& operators);
 
 // A pipeline that uses the operator, ready to be filled in; the example of the pages.
 std::string operator_example(const config::OperatorSpec& spec);

@@ -178,6 +178,7 @@ void write_operator(SchemaWriter& out, const OperatorSpec& spec) {
   for (const OptionSpec& option : config::operator_options()) {
     if (option.name == "input" && spec.kind == OperatorSpec::Kind::kSource) continue;
     if (option.name == "broadcast" && !spec.broadcast_input) continue;
+    if (option.name == "key" && !spec.keyed && !spec.key_optional) continue;
     if (option.name != "use") {
       write_option(out, option);
       continue;
