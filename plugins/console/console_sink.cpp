@@ -53,7 +53,10 @@ class SigpipeBlocked {
 
 Options<ConsoleSinkConfig> ConsoleSink::options() {
   return {opt("prefix", &ConsoleSinkConfig::prefix).def("\"\"").doc("Printed before each row.").example("\"cart: \""),
-          opt("limit", &ConsoleSinkConfig::limit).def("0").unit("rows").doc("Print no more rows than this for each lane; 0: all.")};
+          opt("limit", &ConsoleSinkConfig::limit)
+              .def("0")
+              .unit("rows")
+              .doc("Print no more rows than this for each lane; 0: all.")};
 }
 
 Status ConsoleSink::configure(Needs& needs) {
@@ -83,8 +86,9 @@ Status ConsoleSink::write(const Batch& in, uint32_t* consumed) {
     const size_t begin = pending_.size();
     pending_ += json;
     // A line break can only stand between two tokens.
-    for (size_t at = pending_.find_first_of("\r\n", begin); at != std::string::npos; at = pending_.find_first_of("\r\n", at))
-      pending_[at] = ' ';
+    for (const char line_break : {'\n', '\r'})
+      for (size_t at = pending_.find(line_break, begin); at != std::string::npos; at = pending_.find(line_break, at))
+        pending_[at] = ' ';
     pending_ += '\n';
     ++printed_;
   }

@@ -22,8 +22,8 @@ struct ConsoleSinkConfig {
   int64_t limit = 0;
 };
 
-// Made by the host, one for each lane; [operator] calls only. All instances in the process share standard output and take
-// turns.
+// Made by the host, one for each lane; [operator] calls only. All instances in the process share standard output and
+// take turns.
 class ConsoleSink final : public Sink<ConsoleSinkConfig> {
  public:
   static constexpr const char* kType = "console.sink";

@@ -38,8 +38,8 @@ Status failed(const char* what, const std::string& path) {
 }  // namespace
 
 std::string EpochMarker::to_json() const {
-  return "{\"format\":1,\"pipeline\":" + quoted(pipeline) + ",\"lineage\":" + quoted(lineage) + ",\"epoch\":" + std::to_string(epoch) +
-         ",\"file\":" + quoted(file) + "}\n";
+  return "{\"format\":1,\"pipeline\":" + quoted(pipeline) + ",\"lineage\":" + quoted(lineage) +
+         ",\"epoch\":" + std::to_string(epoch) + ",\"file\":" + quoted(file) + "}\n";
 }
 
 Status write_file_atomically(const std::string& path, const std::string& content) {

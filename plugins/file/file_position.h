@@ -25,9 +25,9 @@ struct FilePosition {
   static constexpr size_t kEncodedSize = 48;
   using Encoded = char[kEncodedSize];
 
-  uint64_t offset = 0;     // first byte that has not been read
-  uint64_t row_start = 0;  // first byte of the last row
-  uint64_t line = 0;       // of the last row, counted from 1
+  uint64_t offset = 0;        // first byte that has not been read
+  uint64_t row_start = 0;     // first byte of the last row
+  uint64_t line = 0;          // of the last row, counted from 1
   bool unterminated = false;  // the last row ended with the file, not with a newline
   FileIdentity identity;
 

@@ -32,7 +32,9 @@ Status failed(const std::string& what, const std::string& path) {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-bool begins_with(std::string_view text, std::string_view beginning) { return text.substr(0, beginning.size()) == beginning; }
+bool begins_with(std::string_view text, std::string_view beginning) {
+  return text.substr(0, beginning.size()) == beginning;
+}
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -40,8 +42,13 @@ bool ends_with(std::string_view text, std::string_view end) {
 }  // namespace
 
 Options<FileSinkConfig> FileSink::options() {
-  return {opt("dir", &FileSinkConfig::dir).required().doc("Folder for the files; made if it is not there.").example("out/orders"),
-          opt("prefix", &FileSinkConfig::prefix).doc("How the files' names begin. Default: the operator's id.").example("orders")};
+  return {opt("dir", &FileSinkConfig::dir)
+              .required()
+              .doc("Folder for the files; made if it is not there.")
+              .example("out/orders"),
+          opt("prefix", &FileSinkConfig::prefix)
+              .doc("How the files' names begin. Default: the operator's id.")
+              .example("orders")};
 }
 
 Status FileSink::configure(Needs& needs) {
@@ -65,8 +72,12 @@ Status FileSink::open() {
 
 std::string FileSink::file_prefix() const { return prefix() + "-" + zero_padded(lane(), 2) + "-"; }
 std::string FileSink::file_name(uint64_t epoch) const { return file_prefix() + zero_padded(epoch, 10) + ".jsonl"; }
-std::string FileSink::temporary_name(uint64_t epoch) const { return "." + file_name(epoch) + kTemporaryEnd; }
-std::string FileSink::marker_path() const { return in_folder(".sluice-" + std::string(id()) + "-" + std::to_string(lane()) + ".json"); }
+std::string FileSink::temporary_name(uint64_t epoch) const {
+  return std::string(".").append(file_name(epoch)).append(kTemporaryEnd);
+}
+std::string FileSink::marker_path() const {
+  return in_folder(".sluice-" + std::string(id()) + "-" + std::to_string(lane()) + ".json");
+}
 
 Status FileSink::read_marker() {
   marker_.reset();
@@ -80,17 +91,19 @@ Status FileSink::read_marker() {
   const std::string json = text.str();
   Value v;
   EpochMarker m;
-  const bool readable = parse(Value::json_object(json), &v).is_ok() && v.find("format").int64() == 1 && v.find("epoch").int64();
+  const bool readable =
+      parse(Value::json_object(json), &v).is_ok() && v.find("format").int64() == 1 && v.find("epoch").int64();
   if (!readable)
-    return Status::fatal(marker_path() + " is damaged or of a newer version, so it is not known which rows are in the files. Move "
-                                         "the folder's files away, or choose another `dir`.");
+    return Status::fatal(marker_path() +
+                         " is damaged or of a newer version, so it is not known which rows are in the files. Move "
+                         "the folder's files away, or choose another `dir`.");
   m.pipeline = v.find("pipeline").text();
   m.lineage = v.find("lineage").text();
   m.file = v.find("file").text();
   m.epoch = static_cast<uint64_t>(*v.find("epoch").int64());
   if (m.pipeline != pipeline())
-    return Status::fatal("the folder " + config().dir + " is in use by an operator `" + std::string(id()) + "` of the pipeline `" +
-                         m.pipeline + "`: choose another `dir`");
+    return Status::fatal("the folder " + config().dir + " is in use by an operator `" + std::string(id()) +
+                         "` of the pipeline `" + m.pipeline + "`: choose another `dir`");
   marker_ = std::move(m);
   return Status::ok();
 }
@@ -108,10 +121,11 @@ Status FileSink::finish_rename(const EpochMarker& marker) const {
 Status FileSink::remove_leftovers() const {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(config().dir.c_str()), closedir);
   if (folder == nullptr) return failed("read the folder", config().dir);
-  const std::string beginning = "." + file_prefix();
+  const std::string beginning = std::string(".").append(file_prefix());
   while (const dirent* entry = readdir(folder.get())) {
     if (!begins_with(entry->d_name, beginning) || !ends_with(entry->d_name, kTemporaryEnd)) continue;
-    if (unlink(in_folder(entry->d_name).c_str()) != 0 && errno != ENOENT) return failed("remove", in_folder(entry->d_name));
+    if (unlink(in_folder(entry->d_name).c_str()) != 0 && errno != ENOENT)
+      return failed("remove", in_folder(entry->d_name));
   }
   return Status::ok();
 }
@@ -147,8 +161,9 @@ void FileSink::append_line(std::string_view json) {
   const size_t begin = buffer_.size();
   buffer_.append(json);
   // Between two tokens a line break is as good as a blank; inside of a string JSON does not allow it.
-  for (size_t at = buffer_.find_first_of("\r\n", begin); at != std::string::npos; at = buffer_.find_first_of("\r\n", at))
-    buffer_[at] = ' ';
+  for (const char line_break : {'\n', '\r'})
+    for (size_t at = buffer_.find(line_break, begin); at != std::string::npos; at = buffer_.find(line_break, at))
+      buffer_[at] = ' ';
   buffer_.push_back('\n');
 }
 
@@ -178,16 +193,19 @@ Status FileSink::sync_rows() {
   SLUICE_CHECK_OK(flush());
   // After a failed fsync the kernel may have dropped the pages and a second one would succeed: only new writing helps.
   if (fsync(file_.get()) != 0)
-    return Status::fatal("cannot sync " + temporary_ + ": " + error_text(errno) + "; after a restart the rows are written again");
+    return Status::fatal("cannot sync " + temporary_ + ": " + error_text(errno) +
+                         "; after a restart the rows are written again");
   return sync_folder(config().dir);
 }
 
 Status FileSink::commit(uint64_t checkpoint) {
-  if (marker_ && marker_->lineage == lineage() && marker_->epoch >= checkpoint && !has_rows_) return finish_rename(*marker_);
+  if (marker_ && marker_->lineage == lineage() && marker_->epoch >= checkpoint && !has_rows_)
+    return finish_rename(*marker_);
   const std::string name = has_rows_ ? file_name(checkpoint) : std::string();
   const bool again = marker_ && marker_->lineage == lineage() && marker_->epoch == checkpoint;
   if (has_rows_ && !again && exists(in_folder(name)))
-    return Status::fatal(in_folder(name) + " is there already and is not of this run: move it away, or choose another `dir` or `prefix`");
+    return Status::fatal(in_folder(name) +
+                         " is there already and is not of this run: move it away, or choose another `dir` or `prefix`");
   if (has_rows_) SLUICE_CHECK_OK(sync_rows());
   EpochMarker m{std::string(pipeline()), std::string(lineage()), name, checkpoint};
   SLUICE_CHECK_OK(write_file_atomically(marker_path(), m.to_json()));

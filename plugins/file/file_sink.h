@@ -27,7 +27,8 @@ class FileSink final : public Sink<FileSinkConfig> {
  public:
   static constexpr const char* kType = "file.sink";
   static constexpr const char* kVersion = "0.1.0";
-  static constexpr const char* kSummary = "Writes rows as JSON lines, exactly once: a file for each checkpoint that has rows.";
+  static constexpr const char* kSummary =
+      "Writes rows as JSON lines, exactly once: a file for each checkpoint that has rows.";
   static constexpr const char* kDoc = kFileSinkDoc;
   static Options<FileSinkConfig> options();
 
@@ -54,9 +55,9 @@ class FileSink final : public Sink<FileSinkConfig> {
   Status sync_rows();
 
   std::optional<EpochMarker> marker_;
-  uint64_t epoch_ = 0;      // between epoch_begin and commit
-  FileDescriptor file_;     // the epoch's temporary; opened with its first row
-  std::string temporary_;   // its path
+  uint64_t epoch_ = 0;     // between epoch_begin and commit
+  FileDescriptor file_;    // the epoch's temporary; opened with its first row
+  std::string temporary_;  // its path
   std::string buffer_;
   bool has_rows_ = false;
 };

@@ -18,7 +18,8 @@ constexpr size_t kByteOrderMarkSize = 3;
 constexpr char kNotText = '\xFF';
 
 bool begins_with_byte_order_mark(const char* begin, const char* end) {
-  return static_cast<size_t>(end - begin) >= kByteOrderMarkSize && std::memcmp(begin, kByteOrderMark, kByteOrderMarkSize) == 0;
+  return static_cast<size_t>(end - begin) >= kByteOrderMarkSize &&
+         std::memcmp(begin, kByteOrderMark, kByteOrderMarkSize) == 0;
 }
 
 std::string_view without_carriage_return(std::string_view line) {
@@ -38,11 +39,13 @@ Options<FileSourceConfig> FileSource::options() {
               .doc("Go on reading what is added, as `tail -F` does, instead of ending with the files."),
           opt("max_line", &FileSourceConfig::max_line)
               .def("16MiB")
-              .doc("Longer lines are bad records. More than the pipeline's `limits.max_record_size` helps only to see more of "
+              .doc("Longer lines are bad records. More than the pipeline's `limits.max_record_size` helps only to see "
+                   "more of "
                    "such a line in the dead letters."),
           opt("on_gap", &FileSourceConfig::on_gap, {{"fail", OnGap::kFail}, {"restart", OnGap::kRestart}})
               .def("fail")
-              .doc("What to do when a file is not any more the one that had been read: stop, or read it from its beginning.")};
+              .doc("What to do when a file is not any more the one that had been read: stop, or read it from its "
+                   "beginning.")};
 }
 
 Status ReadBuffer::fill(const SplitFile& file, size_t max_size) {
@@ -116,7 +119,8 @@ Status FileSource::assign(const std::vector<AssignedSplit>& splits) {
     if (split.restored) {
       restored = FilePosition::decode(split.position);
       if (!restored)
-        return Status::fatal("the checkpoint's position in " + split.id + " cannot be read by this version of file.source");
+        return Status::fatal("the checkpoint's position in " + split.id +
+                             " cannot be read by this version of file.source");
     }
     files_.push_back(std::make_unique<SplitFile>(split.index, split.id, restored));
   }
@@ -170,12 +174,17 @@ Status FileSource::read(SplitFile& file) {
 
 Status FileSource::open_file(SplitFile& file) {
   const int64_t time = now();
-  if (file.progress.waiting && time >= file.progress.last_check_ms && time - file.progress.last_check_ms < kFollowIntervalMs)
+  if (file.progress.waiting && time >= file.progress.last_check_ms &&
+      time - file.progress.last_check_ms < kFollowIntervalMs)
     return Status::ok();
   file.progress.last_check_ms = time;
   std::string reason;
   SLUICE_CHECK_OK(file.open(config().follow, &reason));
   if (!reason.empty()) SLUICE_CHECK_OK(gap(file, reason));
+  for (const std::string& other : file.skipped_candidates())
+    warn(file.path() + " was rotated while nobody read; " + other +
+         " is younger than the file that was read last. If it is part of the "
+         "rotation too, its rows are skipped");
   if (!file.is_open() && !config().follow) return Status::fatal(FileSet(file.path()).not_found_message());
   if (file.is_open()) tell_position(file);
   set_waiting(file, !file.is_open());
@@ -223,8 +232,10 @@ void FileSource::tell_position(const SplitFile& file) const {
 Status FileSource::gap(SplitFile& file, const std::string& reason) {
   const std::string what = file.path() + ": " + reason;
   if (config().on_gap == OnGap::kFail)
-    return Status::fatal(what + ". Going on where the reading had stopped is not possible. Put the old file back, or set `on_gap: "
-                                "restart` to read the file that is there now from its beginning.");
+    return Status::fatal(
+        what +
+        ". Going on where the reading had stopped is not possible. Put the old file back, or set `on_gap: "
+        "restart` to read the file that is there now from its beginning.");
   warn(what + "; reading it from its beginning (on_gap: restart)");
   count("gaps");
   buffer_.clear();
@@ -243,7 +254,8 @@ Status FileSource::read_lines(SplitFile& file, bool just_filled) {
   if (next.offset == 0 && begins_with_byte_order_mark(at, end)) at += kByteOrderMarkSize;
   const char* const begin = at;
   while (rows_.size() < row_credit_) {
-    const char* newline = at == end ? nullptr : static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
+    const char* newline =
+        at == end ? nullptr : static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
     if (newline == nullptr) {
       buffer_.mark_drained();
       break;
@@ -300,8 +312,8 @@ void FileSource::add_row(std::string_view line, FilePosition* next, uint64_t end
   rows_.raw.push_back(str(line));
   rows_.end = end;
   rows_.position_bytes.resize(rows_.position_bytes.size() + FilePosition::kEncodedSize);
-  FilePosition::Encoded& encoded =
-      *reinterpret_cast<FilePosition::Encoded*>(rows_.position_bytes.data() + rows_.position_bytes.size() - FilePosition::kEncodedSize);
+  FilePosition::Encoded& encoded = *reinterpret_cast<FilePosition::Encoded*>(
+      rows_.position_bytes.data() + rows_.position_bytes.size() - FilePosition::kEncodedSize);
   next->encode(encoded);
 }
 
@@ -357,7 +369,8 @@ Status FileSource::emit(SplitFile& file, const FilePosition& next) {
   if (rows_.size() > 0) {
     rows_.position.clear();
     for (size_t i = 0; i < rows_.size(); ++i)
-      rows_.position.push_back({rows_.position_bytes.data() + i * FilePosition::kEncodedSize, FilePosition::kEncodedSize});
+      rows_.position.push_back(
+          {rows_.position_bytes.data() + i * FilePosition::kEncodedSize, FilePosition::kEncodedSize});
     sluice_rows out;
     std::memset(&out, 0, sizeof out);
     out.struct_size = sizeof out;

@@ -60,7 +60,8 @@ class FileSource final : public Source<FileSourceConfig> {
  public:
   static constexpr const char* kType = "file.source";
   static constexpr const char* kVersion = "0.1.0";
-  static constexpr const char* kSummary = "Reads lines of files, JSON lines above all; whole files, or followed like tail -F.";
+  static constexpr const char* kSummary =
+      "Reads lines of files, JSON lines above all; whole files, or followed like tail -F.";
   static constexpr const char* kDoc = kFileSourceDoc;
   static Options<FileSourceConfig> options();
 
@@ -107,7 +108,7 @@ class FileSource final : public Source<FileSourceConfig> {
   size_t current_ = 0;
   ReadBuffer buffer_;
   Rows rows_;
-  uint32_t row_credit_ = 0;   // of this poll
+  uint32_t row_credit_ = 0;  // of this poll
   size_t byte_credit_ = 0;
 };
 

@@ -16,8 +16,8 @@ needs no newline. A missing file, a pattern without match and an empty folder st
 **Followed** (`follow: true`): the source never ends. New bytes, and with a folder or a pattern new files, are seen within 100 ms
 or at the host's next look for splits. A last line without newline waits until it is complete. A file that is not there yet is
 waited for. When the file is renamed and a new one gets its name (log rotation), the old one is read to its end first, then the
-new one from its beginning; this also works when it happened while the job was down, as long as the old file is still in the
-same folder. A folder or pattern must not match the names of rotated files, or their rows come twice.
+new one from its beginning; this also works when it happened once while the job was down, as long as the old file is still in
+the same folder. Files in between, from further rotations while the job was down, are not read; a warning names them. A folder or pattern must not match the names of rotated files, or their rows come twice.
 
 **Going on after a restart.** A position holds the byte and line, the file's inode and a hash of its first bytes. When the
 file was truncated, written anew or replaced, the job stops and says so (`on_gap: fail`), or reads what is there now from

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace sluice::file {
 namespace {
@@ -15,7 +17,8 @@ Status failed(const char* what, const std::string& path, int error) {
   const std::string message = std::string("cannot ") + what + " " + path + ": " + error_text(error);
   // A network file system that is away comes back.
   if (error == EIO || error == ESTALE || error == ETIMEDOUT) return Status::retry(message, 1000);
-  if (error == EMFILE || error == ENFILE) return Status::fatal(message + "; raise the limit (ulimit -n) or read fewer files");
+  if (error == EMFILE || error == ENFILE)
+    return Status::fatal(message + "; raise the limit (ulimit -n) or read fewer files");
   return Status::fatal(message);
 }
 
@@ -67,6 +70,7 @@ Status SplitFile::open(bool look_for_renamed, std::string* gap) {
 void SplitFile::start_anew() {
   file_.reset();
   restored_.reset();
+  skipped_candidates_.clear();
   position_ = FilePosition();
   const uint32_t reported = progress.reported_status;
   progress = Progress();
@@ -124,7 +128,8 @@ Status SplitFile::mismatch(int fd, const struct stat& info, const FilePosition& 
     return Status::ok();
   }
   if (size < position.offset) {
-    *reason = "it was truncated: it has " + bytes_text(size) + ", but " + bytes_text(position.offset) + " had been read";
+    *reason =
+        "it was truncated: it has " + bytes_text(size) + ", but " + bytes_text(position.offset) + " had been read";
     return Status::ok();
   }
   if (!same_head) {
@@ -142,22 +147,37 @@ Status SplitFile::mismatch(int fd, const struct stat& info, const FilePosition& 
   return Status::ok();
 }
 
-Status SplitFile::find_renamed(FileDescriptor* found) const {
+Status SplitFile::find_renamed(FileDescriptor* found) {
   const size_t slash = path_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), closedir);
+  const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
+  const std::string own_name = path_.substr(folder.size());
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.empty() ? "." : folder.c_str()), closedir);
   if (listing == nullptr) return Status::ok();
+  std::vector<std::pair<std::string, timespec>> alike;  // with the time of their last change
+  timespec found_changed = {};
   while (const dirent* entry = readdir(listing.get())) {
-    if (entry->d_ino != restored_->identity.inode) continue;
-    const std::string name = slash == std::string::npos ? entry->d_name : folder + entry->d_name;
-    FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const std::string name = folder + entry->d_name;
     struct stat info;
-    if (!file.is_open() || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (own_name == entry->d_name || stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_ino != restored_->identity.inode) {
+      if (std::string_view(entry->d_name).substr(0, own_name.size()) == own_name)
+        alike.emplace_back(name, info.st_mtim);
+      continue;
+    }
+    FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     std::string reason;
+    if (!file.is_open() || fstat(file.get(), &info) != 0) continue;
     SLUICE_CHECK_OK(mismatch(file.get(), info, *restored_, &reason));
-    if (reason.empty() && info.st_ino == restored_->identity.inode) *found = std::move(file);
-    return Status::ok();
+    if (!reason.empty()) continue;
+    *found = std::move(file);
+    found_changed = info.st_mtim;
   }
+  skipped_candidates_.clear();
+  const auto is_younger = [&](const timespec& t) {
+    return t.tv_sec != found_changed.tv_sec ? t.tv_sec > found_changed.tv_sec : t.tv_nsec > found_changed.tv_nsec;
+  };
+  for (const auto& [name, changed] : alike)
+    if (found->is_open() && is_younger(changed)) skipped_candidates_.push_back(name);
   return Status::ok();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "file_paths.h"
 #include "file_position.h"
@@ -42,6 +43,9 @@ class SplitFile {
   // there is no such file, or when it is not the one that the position belongs to; *gap then says why.
   // `look_for_renamed`: when another file has the path, look in its folder for the one that was read.
   Status open(bool look_for_renamed, std::string* gap);
+  // After open(): the file was found under another name, and these have names like its own and are younger. Perhaps it
+  // was rotated more than once while nobody read.
+  const std::vector<std::string>& skipped_candidates() const noexcept { return skipped_candidates_; }
   // The next open() begins at the first byte of whatever file has the path then.
   void start_anew();
   // Reads until `size` bytes are there or the file ends.
@@ -53,13 +57,13 @@ class SplitFile {
 
   // How the source is getting on with the file; kept here because it is per split.
   struct Progress {
-    bool at_end = false;         // read to `seen_size`, where the file ended then
+    bool at_end = false;  // read to `seen_size`, where the file ended then
     uint64_t seen_size = 0;
-    int64_t last_check_ms = 0;   // of check(), wall clock
-    bool replaced_seen = false;  // the last check found another file under the path
-    bool draining = false;       // reading the rest of a file that was replaced
-    bool waiting = false;        // there is no file
-    bool ended = false;          // nothing comes any more
+    int64_t last_check_ms = 0;       // of check(), wall clock
+    bool replaced_seen = false;      // the last check found another file under the path
+    bool draining = false;           // reading the rest of a file that was replaced
+    bool waiting = false;            // there is no file
+    bool ended = false;              // nothing comes any more
     uint64_t long_line_scanned = 0;  // > 0: the next line is too long, and has no newline before this byte
     uint32_t reported_status = UINT32_MAX;
   };
@@ -68,7 +72,7 @@ class SplitFile {
  private:
   Status identify(int fd, const struct stat& info, uint16_t head_size, FileIdentity* out) const;
   Status mismatch(int fd, const struct stat& info, const FilePosition& position, std::string* reason) const;
-  Status find_renamed(FileDescriptor* found) const;
+  Status find_renamed(FileDescriptor* found);
   Status use(FileDescriptor file, const FilePosition& position);
   Status newline_at(int fd, uint64_t offset, bool* yes) const;
 
@@ -79,6 +83,7 @@ class SplitFile {
   FilePosition position_;
   uint64_t size_ = 0, first_size_ = 0;
   bool was_opened_ = false;
+  std::vector<std::string> skipped_candidates_;
 };
 
 }  // namespace sluice::file

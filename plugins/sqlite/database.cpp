@@ -22,7 +22,8 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 
 void Statement::bind_text(int index, std::string_view text) noexcept {
   // A null pointer would bind NULL.
-  sqlite3_bind_text64(handle_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  sqlite3_bind_text64(handle_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_STATIC,
+                      SQLITE_UTF8);
 }
 
 void Statement::reset() noexcept {
@@ -32,7 +33,8 @@ void Statement::reset() noexcept {
 
 std::string_view Statement::text(int column) const noexcept {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
-  return bytes == nullptr ? std::string_view() : std::string_view(bytes, static_cast<size_t>(sqlite3_column_bytes(handle_, column)));
+  return bytes == nullptr ? std::string_view()
+                          : std::string_view(bytes, static_cast<size_t>(sqlite3_column_bytes(handle_, column)));
 }
 
 Status Database::open(const std::string& path, bool create, int64_t busy_timeout_ms, Durability durability) {
@@ -59,7 +61,8 @@ Status Database::set_up(bool create, int64_t busy_timeout_ms, Durability durabil
     return Status::fatal("the SQLite file " + path_ + " is read-only for this user: change its owner or permissions");
   Statement mode;
   SLUICE_CHECK_OK(prepare("pragma journal_mode = wal", &mode));
-  if (const int result = mode.step(); result != SQLITE_ROW) return failure(result, create ? "open" : "open (create: false)");
+  if (const int result = mode.step(); result != SQLITE_ROW)
+    return failure(result, create ? "open" : "open (create: false)");
   write_ahead_log_ = mode.text(0) == "wal";
   mode = Statement();
   // Without a write-ahead log (some file systems have no shared memory) only full synchronisation is safe.
@@ -75,7 +78,8 @@ void Database::close() noexcept {
 
 Status Database::prepare(const std::string& sql, Statement* out) const {
   Statement made;
-  const int result = sqlite3_prepare_v3(handle_, sql.c_str(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &made.handle_, nullptr);
+  const int result = sqlite3_prepare_v3(handle_, sql.c_str(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                        &made.handle_, nullptr);
   if (result != SQLITE_OK) return failure(result, "use");
   *out = std::move(made);
   return Status::ok();
@@ -98,7 +102,9 @@ Status Database::sync() const {
   if (log == nullptr || log->pMethods == nullptr) return Status::ok();
   const int result = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
   // The rows are in the log but perhaps not on the disk, and a second sync would not tell.
-  if (result != SQLITE_OK) return Status::fatal("cannot sync the SQLite file " + path_ + ": " + sqlite3_errstr(result) + "; start again from the checkpoint");
+  if (result != SQLITE_OK)
+    return Status::fatal("cannot sync the SQLite file " + path_ + ": " + sqlite3_errstr(result) +
+                         "; start again from the checkpoint");
   return Status::ok();
 }
 
@@ -116,11 +122,13 @@ Status Database::failure(int result, const std::string& doing) const {
     case SQLITE_NOMEM:
       return Status::retry(message, kStorageRetryMs);
     case SQLITE_CORRUPT:
-      return Status::fatal(message + ". Check it with `sqlite3 " + path_ + " 'pragma integrity_check'`; restore it, or move it away and start anew");
+      return Status::fatal(message + ". Check it with `sqlite3 " + path_ +
+                           " 'pragma integrity_check'`; restore it, or move it away and start anew");
     case SQLITE_NOTADB:
       return Status::fatal(message + ". Choose another `path`, or move that file away");
     case SQLITE_CANTOPEN:
-      return Status::fatal(message + ". Do its folder and, with `create: false`, the file exist, and may this user write there?");
+      return Status::fatal(message +
+                           ". Do its folder and, with `create: false`, the file exist, and may this user write there?");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:

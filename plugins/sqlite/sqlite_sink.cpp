@@ -15,16 +15,27 @@ Status not_about_a_row(Status s) { return s.code() == SLUICE_BAD_RECORD ? Status
 
 Options<SqliteSinkConfig> SqliteSink::options() {
   return {
-      opt("path", &SqliteSinkConfig::path).required().doc("The SQLite file. Made, with its folder, if it is not there.").example("out/warehouse.db"),
+      opt("path", &SqliteSinkConfig::path)
+          .required()
+          .doc("The SQLite file. Made, with its folder, if it is not there.")
+          .example("out/warehouse.db"),
       opt("mode", &SqliteSinkConfig::mode, {{"upsert", Mode::kUpsert}, {"append", Mode::kAppend}})
           .def("upsert")
           .doc("Write rows by key, or only add them (exactly once)."),
-      opt("table", &SqliteSinkConfig::table).doc("The table of all rows. Default: each row says its own.").example("dws_trade_cart_add_uu_window"),
-      opt("table_field", &SqliteSinkConfig::table_field).def("sink_table").doc("Without `table`: the member of a row that names its table."),
-      opt("key", &SqliteSinkConfig::key).def("[]").doc("Key columns of tables without a schema record.").example("[stt, edt]"),
+      opt("table", &SqliteSinkConfig::table)
+          .doc("The table of all rows. Default: each row says its own.")
+          .example("dws_trade_cart_add_uu_window"),
+      opt("table_field", &SqliteSinkConfig::table_field)
+          .def("sink_table")
+          .doc("Without `table`: the member of a row that names its table."),
+      opt("key", &SqliteSinkConfig::key)
+          .def("[]")
+          .doc("Key columns of tables without a schema record.")
+          .example("[stt, edt]"),
       opt("key_field", &SqliteSinkConfig::key_field)
           .def("sink_pk")
-          .doc("Without `table` and `key`: the member of a row that names its key columns, with commas between them. Not written."),
+          .doc("Without `table` and `key`: the member of a row that names its key columns, with commas between them. "
+               "Not written."),
       opt("create", &SqliteSinkConfig::create).def("true").doc("Make the file, tables and columns that are not there."),
       opt("columns", &SqliteSinkConfig::columns)
           .def("{}")
@@ -39,19 +50,22 @@ Status SqliteSink::configure(Needs& needs) {
   const SqliteSinkConfig& c = config();
   if (c.path.empty() || c.path == ":memory:") return Status::fatal("`path` must name a file");
   if (c.table)
-    if (const std::string problem = name_problem("table", *c.table); !problem.empty()) return Status::fatal("`table`: " + problem);
+    if (const std::string problem = name_problem("table", *c.table); !problem.empty())
+      return Status::fatal("`table`: " + problem);
   if (!c.table && c.table_field.empty()) return Status::fatal("either `table` or `table_field` must be given");
   if (appends() && !c.key.empty()) return Status::fatal("`key` is for `mode: upsert`; appended rows have none");
   std::set<std::string> seen;
   for (const auto& k : c.key) {
-    if (const std::string problem = name_problem("column", k); !problem.empty()) return Status::fatal("`key`: " + problem);
+    if (const std::string problem = name_problem("column", k); !problem.empty())
+      return Status::fatal("`key`: " + problem);
     if (!seen.insert(folded_name(k)).second) return Status::fatal("`key` names the column " + k + " twice");
   }
   rules_ = TableRules();
   for (const auto& [column, type] : c.columns) {
     const std::string folded = folded_name(type);
     if (folded != "text" && folded != "integer" && folded != "real" && folded != "numeric")
-      return Status::fatal("`columns`: the type of " + column + " is " + type + "; it can be TEXT, INTEGER, REAL or NUMERIC");
+      return Status::fatal("`columns`: the type of " + column + " is " + type +
+                           "; it can be TEXT, INTEGER, REAL or NUMERIC");
     rules_.types[folded_name(column)] = type;
   }
   rules_.upsert = !appends();
@@ -70,7 +84,8 @@ Status SqliteSink::configure(Needs& needs) {
 
 Status SqliteSink::open() {
   const auto durability = appends() ? Database::Durability::kCommit : Database::Durability::kSync;
-  if (!database_.is_open()) SLUICE_CHECK_OK(database_.open(config().path, config().create, config().busy_timeout.count(), durability));
+  if (!database_.is_open())
+    SLUICE_CHECK_OK(database_.open(config().path, config().create, config().busy_timeout.count(), durability));
   if (!appends()) return Status::ok();
   SLUICE_CHECK_OK(not_about_a_row(make_marker_table()));
   return not_about_a_row(read_marker());
@@ -89,7 +104,8 @@ TargetTable* SqliteSink::table(std::string_view name) {
   if (last_table_ != nullptr && last_name_ == name) return last_table_;
   const std::string folded = folded_name(name);
   auto it = tables_.find(folded);
-  if (it == tables_.end()) it = tables_.emplace(folded, std::make_unique<TargetTable>(&rules_, std::string(name))).first;
+  if (it == tables_.end())
+    it = tables_.emplace(folded, std::make_unique<TargetTable>(&rules_, std::string(name))).first;
   last_name_ = name;
   last_table_ = it->second.get();
   return last_table_;
@@ -166,7 +182,8 @@ Status SqliteSink::on_schema(const sluice_schema& schema) {
   for (size_t i = 0; i < schema.key_count; ++i) wanted.key.emplace_back(view(schema.key[i]));
   Status s = table(config().table ? std::string_view(*config().table) : name)->apply(database_, std::move(wanted));
   if (s.is_ok() && schema.extend.size > 0)
-    info("table " + std::string(name) + ": the table options \"" + std::string(view(schema.extend)) + "\" are not for SQLite and are ignored");
+    info("table " + std::string(name) + ": the table options \"" + std::string(view(schema.extend)) +
+         "\" are not for SQLite and are ignored");
   if (s.code() != SLUICE_BAD_RECORD) return s;
   warn("table " + std::string(name) + " is quarantined: " + s.message());
   return Status::bad_record("table " + std::string(name) + ": " + s.message());
@@ -208,14 +225,16 @@ Status SqliteSink::commit(uint64_t checkpoint) {
 }
 
 Status SqliteSink::epoch_lost() const {
-  return Status::fatal("the transaction with the rows of this checkpoint is lost (" + config().path + "); after a restart they come again");
+  return Status::fatal("the transaction with the rows of this checkpoint is lost (" + config().path +
+                       "); after a restart they come again");
 }
 
 Status SqliteSink::write_marker(uint64_t checkpoint) {
   Statement mark;
-  SLUICE_CHECK_OK(database_.prepare("insert into _sluice_epochs (pipeline, operator, lane, lineage, epoch) values (?1, ?2, ?3, ?4, ?5) "
-                                    "on conflict (pipeline, operator, lane) do update set lineage = excluded.lineage, epoch = excluded.epoch",
-                                    &mark));
+  SLUICE_CHECK_OK(database_.prepare(
+      "insert into _sluice_epochs (pipeline, operator, lane, lineage, epoch) values (?1, ?2, ?3, ?4, ?5) "
+      "on conflict (pipeline, operator, lane) do update set lineage = excluded.lineage, epoch = excluded.epoch",
+      &mark));
   mark.bind_text(1, pipeline());
   mark.bind_text(2, id());
   mark.bind_integer(3, lane());
@@ -227,7 +246,8 @@ Status SqliteSink::write_marker(uint64_t checkpoint) {
 
 Status SqliteSink::make_marker_table() {
   return database_.execute(
-      "create table if not exists _sluice_epochs (pipeline text not null, operator text not null, lane integer not null, "
+      "create table if not exists _sluice_epochs (pipeline text not null, operator text not null, lane integer not "
+      "null, "
       "lineage text not null, epoch integer not null, primary key (pipeline, operator, lane)) without rowid");
 }
 
@@ -235,7 +255,8 @@ Status SqliteSink::read_marker() {
   committed_ = 0;
   committed_lineage_.clear();
   Statement read;
-  SLUICE_CHECK_OK(database_.prepare("select epoch, lineage from _sluice_epochs where pipeline = ?1 and operator = ?2 and lane = ?3", &read));
+  SLUICE_CHECK_OK(database_.prepare(
+      "select epoch, lineage from _sluice_epochs where pipeline = ?1 and operator = ?2 and lane = ?3", &read));
   read.bind_text(1, pipeline());
   read.bind_text(2, id());
   read.bind_integer(3, lane());

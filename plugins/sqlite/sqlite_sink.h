@@ -33,7 +33,8 @@ class SqliteSink final : public Sink<SqliteSinkConfig> {
  public:
   static constexpr const char* kType = "sqlite.sink";
   static constexpr const char* kVersion = "0.1.0";
-  static constexpr const char* kSummary = "Writes rows into tables of a SQLite file: upserts by key, or appends exactly once.";
+  static constexpr const char* kSummary =
+      "Writes rows into tables of a SQLite file: upserts by key, or appends exactly once.";
   static constexpr const char* kDoc = kSqliteSinkDoc;
   static Options<SqliteSinkConfig> options();
 
@@ -61,12 +62,12 @@ class SqliteSink final : public Sink<SqliteSinkConfig> {
   Database database_;  // dies after the tables' statements
   TableRules rules_;
   std::map<std::string, std::unique_ptr<TargetTable>, std::less<>> tables_;  // by folded name
-  std::string last_name_;  // as the last row wrote it
+  std::string last_name_;                                                    // as the last row wrote it
   TargetTable* last_table_ = nullptr;
   std::vector<std::pair<uint32_t, std::string>> rejected_;  // rows of the batch; told to the host after the commit
-  bool unsynced_ = false;       // upsert: committed, but not on the disk for sure
-  bool epoch_has_rows_ = false; // append: rows of the epoch are in the open transaction
-  uint64_t committed_ = 0;      // append: the marker
+  bool unsynced_ = false;                                   // upsert: committed, but not on the disk for sure
+  bool epoch_has_rows_ = false;                             // append: rows of the epoch are in the open transaction
+  uint64_t committed_ = 0;                                  // append: the marker
   std::string committed_lineage_;
 };
 

@@ -51,7 +51,8 @@ std::string columns_problem(const std::vector<std::string>& columns) {
   std::set<std::string> seen;
   for (const auto& c : columns) {
     if (std::string problem = name_problem("column", c); !problem.empty()) return problem;
-    if (!seen.insert(folded_name(c)).second) return "the column \"" + c + "\" comes twice (SQLite does not tell A from a)";
+    if (!seen.insert(folded_name(c)).second)
+      return "the column \"" + c + "\" comes twice (SQLite does not tell A from a)";
   }
   return {};
 }
@@ -107,7 +108,8 @@ Status TargetTable::load(const Database& db) {
   primary_key_.clear();
   unique_keys_.clear();
   Statement kind;
-  SLUICE_CHECK_OK(db.prepare("select type from sqlite_master where name = ?1 collate nocase and type in ('table', 'view')", &kind));
+  SLUICE_CHECK_OK(
+      db.prepare("select type from sqlite_master where name = ?1 collate nocase and type in ('table', 'view')", &kind));
   kind.bind_text(1, name_);
   const int found = kind.step();
   if (found != SQLITE_ROW && found != SQLITE_DONE) return db.failure(found, "read");
@@ -134,9 +136,10 @@ Status TargetTable::load(const Database& db) {
 Status TargetTable::load_unique_keys(const Database& db) {
   if (!primary_key_.empty()) unique_keys_.push_back(folded_sorted(primary_key_));
   Statement list;
-  SLUICE_CHECK_OK(db.prepare("select i.name, c.name from pragma_index_list(?1) i, pragma_index_info(i.name) c "
-                             "where i.\"unique\" = 1 and i.partial = 0 order by i.name, c.seqno",
-                             &list));
+  SLUICE_CHECK_OK(
+      db.prepare("select i.name, c.name from pragma_index_list(?1) i, pragma_index_info(i.name) c "
+                 "where i.\"unique\" = 1 and i.partial = 0 order by i.name, c.seqno",
+                 &list));
   list.bind_text(1, name_);
   std::map<std::string, Names> indexes;
   int result = SQLITE_ROW;
@@ -159,7 +162,8 @@ Status TargetTable::compare(const TableSchema& schema, Names* missing) const {
   }
   if (rules_->upsert && !has_unique_key(schema.key)) {
     const std::string has = primary_key_.empty() ? "has no primary key" : "has the key (" + joined(primary_key_) + ")";
-    return Status::bad_record("the table \"" + name_ + "\" is there and " + has + ", but the key must be (" + joined(schema.key) + ")");
+    return Status::bad_record("the table \"" + name_ + "\" is there and " + has + ", but the key must be (" +
+                              joined(schema.key) + ")");
   }
   for (const auto& c : schema.columns)
     if (find_column(c) == nullptr) missing->push_back(c);
@@ -173,7 +177,8 @@ Status TargetTable::apply(const Database& db, TableSchema schema) {
   if (problem.empty() && schema.columns.empty()) problem = "there are no columns";
   if (problem.empty() && rules_->upsert && schema.key.empty()) problem = "there is no key column";
   for (const auto& k : schema.key)
-    if (problem.empty() && !contains(schema.columns, k)) problem = "the key column \"" + k + "\" is not among the columns";
+    if (problem.empty() && !contains(schema.columns, k))
+      problem = "the key column \"" + k + "\" is not among the columns";
   Status s = problem.empty() ? bring_about(db, schema) : Status::bad_record(problem);
   if (s.code() == SLUICE_BAD_RECORD) quarantine_ = s.message();
   if (!s.is_ok()) return s;
@@ -189,9 +194,11 @@ Status TargetTable::bring_about(const Database& db, const TableSchema& schema) {
   SLUICE_CHECK_OK(load(db));
   SLUICE_CHECK_OK(compare(schema, &missing));
   if (missing.empty()) return Status::ok();
-  if (!rules_->create && !exists_) return Status::bad_record("the table \"" + name_ + "\" is not there, and `create` is false");
+  if (!rules_->create && !exists_)
+    return Status::bad_record("the table \"" + name_ + "\" is not there, and `create` is false");
   if (!rules_->create)
-    return Status::bad_record("the table \"" + name_ + "\" has no column " + joined(missing) + ", and `create` is false");
+    return Status::bad_record("the table \"" + name_ + "\" has no column " + joined(missing) +
+                              ", and `create` is false");
   if (db.in_transaction()) return exists_ ? add_columns(db, missing) : create(db, schema);
 
   SLUICE_CHECK_OK(db.begin());
@@ -224,12 +231,15 @@ Status TargetTable::create(const Database& db, const TableSchema& schema) {
 
 Status TargetTable::add_columns(const Database& db, const Names& columns) {
   for (const auto& c : columns)
-    SLUICE_CHECK_OK(db.execute("alter table " + quoted_name(name_) + " add column " + quoted_name(c) + " " + type_of(c)));
+    SLUICE_CHECK_OK(
+        db.execute("alter table " + quoted_name(name_) + " add column " + quoted_name(c) + " " + type_of(c)));
   rules_->log("added to the table " + quoted_name(name_) + ": " + joined(columns));
   return load(db);
 }
 
-Status TargetTable::refused() const { return Status::bad_record("the table \"" + name_ + "\" is quarantined: " + quarantine_); }
+Status TargetTable::refused() const {
+  return Status::bad_record("the table \"" + name_ + "\" is quarantined: " + quarantine_);
+}
 
 Status TargetTable::key_for(const Value& row, Names* key) const {
   key->clear();
@@ -243,7 +253,8 @@ Status TargetTable::key_for(const Value& row, Names* key) const {
   }
   if (key->empty()) *key = primary_key_;
   if (key->empty())
-    return Status::bad_record("no key is known for the table \"" + name_ + "\": set `key`, or let a schema record come before its rows");
+    return Status::bad_record("no key is known for the table \"" + name_ +
+                              "\": set `key`, or let a schema record come before its rows");
   return Status::ok();
 }
 
@@ -254,7 +265,9 @@ TargetTable::Shape* TargetTable::find_shape(const Value& row) {
     size_t same = 0;
     while (same < row.size() && row.name(same) == shape.members[same]) ++same;
     if (same < row.size()) continue;
-    if (i > 0) std::rotate(shapes_.begin(), shapes_.begin() + static_cast<ptrdiff_t>(i), shapes_.begin() + static_cast<ptrdiff_t>(i) + 1);
+    if (i > 0)
+      std::rotate(shapes_.begin(), shapes_.begin() + static_cast<ptrdiff_t>(i),
+                  shapes_.begin() + static_cast<ptrdiff_t>(i) + 1);
     return shapes_.front().get();
   }
   return nullptr;
@@ -269,7 +282,8 @@ Status TargetTable::prepare_for(const Database& db, const Names& columns, const 
   SLUICE_CHECK_OK(compare(wanted, &missing));
   if (missing.empty()) return Status::ok();
   if (exists_ && schema_)
-    return Status::bad_record("the table \"" + name_ + "\" has no column " + joined(missing) + ", and its schema record names none");
+    return Status::bad_record("the table \"" + name_ + "\" has no column " + joined(missing) +
+                              ", and its schema record names none");
   return bring_about(db, wanted);
 }
 
@@ -302,7 +316,8 @@ Status TargetTable::make_shape(const Database& db, const Value& row, Shape** out
     }
   }
   std::string sql = "insert into " + quoted_name(name_) + " (" + quoted_list(columns) + ") values (" + values + ")";
-  if (rules_->upsert) sql += " on conflict (" + quoted_list(key) + ") do " + (updates.empty() ? "nothing" : "update set " + updates);
+  if (rules_->upsert)
+    sql += " on conflict (" + quoted_list(key) + ") do " + (updates.empty() ? "nothing" : "update set " + updates);
   SLUICE_CHECK_OK(db.prepare(sql, &shape->statement));
   if (shapes_.size() >= kMaxShapes) shapes_.pop_back();
   shapes_.insert(shapes_.begin(), std::move(shape));
@@ -351,7 +366,8 @@ Status TargetTable::erase(const Database& db, const Value& row) {
   if (key != erase_key_) {
     std::string sql = "delete from " + quoted_name(name_) + " where ";
     for (size_t i = 0; i < key.size(); ++i) {
-      if (find_column(key[i]) == nullptr) return Status::bad_record("the table \"" + name_ + "\" has no key column \"" + key[i] + "\"");
+      if (find_column(key[i]) == nullptr)
+        return Status::bad_record("the table \"" + name_ + "\" has no key column \"" + key[i] + "\"");
       sql += (i > 0 ? " and " : "") + quoted_name(key[i]) + " = ?" + std::to_string(i + 1);
     }
     SLUICE_CHECK_OK(db.prepare(sql, &erase_));
@@ -406,12 +422,14 @@ Status TargetTable::bind(Statement* statement, int parameter, Affinity affinity,
     }
   }
   if (whole_numbers) {
-    if (const auto exact = value.int64(); exact && (value.type() != SLUICE_STRING || is_integer_literal(value.text()))) {
+    if (const auto exact = value.int64();
+        exact && (value.type() != SLUICE_STRING || is_integer_literal(value.text()))) {
       statement->bind_integer(parameter, *exact);
       return Status::ok();
     }
     if (is_integer_literal(value.text()))
-      return Status::bad_record("the number " + std::string(value.text().substr(0, 80)) + " does not fit into 64 bits; a TEXT column keeps it");
+      return Status::bad_record("the number " + std::string(value.text().substr(0, 80)) +
+                                " does not fit into 64 bits; a TEXT column keeps it");
   }
   if (value.type() == SLUICE_INT64) {
     texts_.push_back(std::to_string(*value.int64()));

@@ -22,11 +22,11 @@ struct TableSchema {
 
 // What holds for all tables of a sink.
 struct TableRules {
-  bool upsert = true;                          // else rows are only ever added, and tables get no key
-  bool create = true;                          // tables and columns may be made
-  std::vector<std::string> key;                // for tables without a schema record; may be empty
-  std::map<std::string, std::string> types;    // folded column name → type; others are TEXT
-  std::string table_field, key_field;          // members that say where a row goes and are no columns; may be empty
+  bool upsert = true;                        // else rows are only ever added, and tables get no key
+  bool create = true;                        // tables and columns may be made
+  std::vector<std::string> key;              // for tables without a schema record; may be empty
+  std::map<std::string, std::string> types;  // folded column name → type; others are TEXT
+  std::string table_field, key_field;        // members that say where a row goes and are no columns; may be empty
   std::function<Status(const Value&, std::string_view*)> to_json;  // text lives until the sink's call returns
   std::function<void(const std::string&)> log;
 };
@@ -41,7 +41,8 @@ class TargetTable {
   // Makes the table, or adds the columns that it lacks; in the open transaction, else in one of its own. When that is
   // refused, the table is quarantined: its rows are refused with the reason until a schema succeeds.
   Status apply(const Database& db, TableSchema schema);
-  // Both need an open transaction. A table without a schema record is made from the row, and gets the row's new columns.
+  // Both need an open transaction. A table without a schema record is made from the row, and gets the row's new
+  // columns.
   Status put(const Database& db, const Value& row);
   Status erase(const Database& db, const Value& row);
   // What is known about the table may not hold any more: after a rollback, or a change by others.
@@ -77,9 +78,7 @@ class TargetTable {
   Status create(const Database& db, const TableSchema& schema);
   Status add_columns(const Database& db, const Names& columns);
 
-  bool is_column(std::string_view member) const {
-    return member != rules_->table_field && member != rules_->key_field;
-  }
+  bool is_column(std::string_view member) const { return member != rules_->table_field && member != rules_->key_field; }
   Status key_for(const Value& row, Names* key) const;
   Shape* find_shape(const Value& row);
   Status make_shape(const Database& db, const Value& row, Shape** out);
@@ -95,7 +94,7 @@ class TargetTable {
   bool loaded_ = false, exists_ = false, is_view_ = false;
   std::map<std::string, Column> columns_;  // by folded name
   Names primary_key_;
-  std::vector<Names> unique_keys_;         // folded and sorted, the primary key among them
+  std::vector<Names> unique_keys_;              // folded and sorted, the primary key among them
   std::vector<std::unique_ptr<Shape>> shapes_;  // the one used last is first
   Statement erase_;
   Names erase_key_;

@@ -46,7 +46,8 @@ class TempFolder {
   // Names in the folder, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> out;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) out.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      out.push_back(entry.path().filename().string());
     std::sort(out.begin(), out.end());
     return out;
   }

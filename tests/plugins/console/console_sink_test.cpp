@@ -45,7 +45,8 @@ class OutputPipe {
   std::string read_all() {
     std::string text;
     std::array<char, 4096> piece;
-    for (ssize_t n; (n = read(ends_[0], piece.data(), piece.size())) > 0;) text.append(piece.data(), static_cast<size_t>(n));
+    for (ssize_t n; (n = read(ends_[0], piece.data(), piece.size())) > 0;)
+      text.append(piece.data(), static_cast<size_t>(n));
     return text;
   }
 

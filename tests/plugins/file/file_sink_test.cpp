@@ -73,7 +73,8 @@ TEST_CASE("the default prefix is the operator's id, and lanes have files of thei
     h.push("{\"lane\":" + std::to_string(lane) + "}");
     h.checkpoint();
   }
-  CHECK(folder.names() == Names{".sluice-orders-0.json", ".sluice-orders-1.json", "orders-00-0000000001.jsonl", "orders-01-0000000001.jsonl"});
+  CHECK(folder.names() == Names{".sluice-orders-0.json", ".sluice-orders-1.json", "orders-00-0000000001.jsonl",
+                                "orders-01-0000000001.jsonl"});
 }
 
 TEST_CASE("killed before the commit: the rows come from the checkpoint", "[file.sink]") {

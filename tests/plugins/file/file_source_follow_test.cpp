@@ -1,5 +1,6 @@
 // file.source that follows: growing files, rotation, truncation, files that are not there yet.
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "file_source.h"
 #include "sluice/testing/harness.hpp"
@@ -184,6 +185,31 @@ TEST_CASE("a rotation while the job was down is found by the old file's inode", 
     f->restore();
     CHECK(f.next() == Lines{"five"});
   }
+}
+
+TEST_CASE("what two rotations while the job was down may have skipped is named", "[file.source][follow]") {
+  TempFolder folder;
+  folder.write("a.log.0", "older\n");
+  folder.write("a.log", "one\n");
+  Follower f(folder.path("a.log"));
+  CHECK(f.next() == Lines{"one"});
+  f->checkpoint();
+  f->crash();
+  const auto now = std::filesystem::file_time_type::clock::now();
+  folder.rename("a.log", "a.log.2");
+  folder.write("a.log.1", "two\n");
+  folder.write("a.log", "three\n");
+  std::filesystem::last_write_time(folder.path("a.log.0"), now - std::chrono::hours(3));
+  std::filesystem::last_write_time(folder.path("a.log.2"), now - std::chrono::hours(2));
+  std::filesystem::last_write_time(folder.path("a.log.1"), now - std::chrono::hours(1));
+  f->restore();
+  Lines rows;
+  for (int i = 0; i < 5; ++i)
+    for (const std::string& row : f.next()) rows.push_back(row);
+  CHECK(rows == Lines{"three"});
+  int named = 0;
+  for (const auto& line : f->log()) named += line.text.find("a.log.1 is younger") != std::string::npos ? 1 : 0;
+  CHECK(named == 1);
 }
 
 TEST_CASE("a file that is emptied while it is followed is a gap", "[file.source][follow]") {

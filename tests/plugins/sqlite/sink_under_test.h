@@ -1,5 +1,5 @@
-// What the tests of sqlite.sink share: a sink over a file in a folder of its own, and a look into that file as any other
-// program would have it.
+// What the tests of sqlite.sink share: a sink over a file in a folder of its own, and a look into that file as any
+// other program would have it.
 #pragma once
 #include <sqlite3.h>
 
@@ -30,20 +30,31 @@ class Reader {
   // Each row as its values with `|` between them; NULL is `~`; what is not text has its type before it.
   Rows query(const std::string& sql) const {
     sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
+    if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+      throw std::runtime_error(sqlite3_errmsg(db_));
     Rows rows;
     while (sqlite3_step(statement) == SQLITE_ROW) {
       std::string row;
       for (int c = 0; c < sqlite3_column_count(statement); ++c) {
         if (c > 0) row += '|';
         switch (sqlite3_column_type(statement, c)) {
-          case SQLITE_NULL: row += '~'; continue;
-          case SQLITE_INTEGER: row += "int "; break;
-          case SQLITE_FLOAT: row += "real "; break;
-          case SQLITE_BLOB: row += "blob "; break;
-          default: break;
+          case SQLITE_NULL:
+            row += '~';
+            continue;
+          case SQLITE_INTEGER:
+            row += "int ";
+            break;
+          case SQLITE_FLOAT:
+            row += "real ";
+            break;
+          case SQLITE_BLOB:
+            row += "blob ";
+            break;
+          default:
+            break;
         }
-        row.append(reinterpret_cast<const char*>(sqlite3_column_text(statement, c)), static_cast<size_t>(sqlite3_column_bytes(statement, c)));
+        row.append(reinterpret_cast<const char*>(sqlite3_column_text(statement, c)),
+                   static_cast<size_t>(sqlite3_column_bytes(statement, c)));
       }
       rows.push_back(row);
     }

@@ -28,13 +28,16 @@ struct PreparedHost {
     context.host = &host;
     context.impl = this;
     context.lanes = 1;
-    context.body = [](const sluice_context* c, const sluice_batch*, uint32_t row, sluice_value* v, sluice_error*) -> sluice_code {
+    context.body = [](const sluice_context* c, const sluice_batch*, uint32_t row, sluice_value* v,
+                      sluice_error*) -> sluice_code {
       v->type = SLUICE_MAP;
       v->as.map.members = of(c).members.data() + row * of(c).members_per_row;
       v->as.map.size = of(c).members_per_row;
       return SLUICE_OK;
     };
-    context.reject = [](const sluice_context*, uint32_t, sluice_str, sluice_error*) -> sluice_code { return SLUICE_BUG; };
+    context.reject = [](const sluice_context*, uint32_t, sluice_str, sluice_error*) -> sluice_code {
+      return SLUICE_BUG;
+    };
   }
 };
 
@@ -82,6 +85,7 @@ TEST_CASE("200,000 upserts of 5 columns", "[sqlite.sink][speed]") {
     REQUIRE(sink.write(sluice::Batch(&host.context, batch), &consumed).is_ok());
   }
   REQUIRE(sink.prepare(1).is_ok());
-  std::printf("sqlite.sink: %.1f us per upserted row, batches of %u (CPU)\n", (cpu_ns() - begin) / kRows / 1000, batch_size);
+  std::printf("sqlite.sink: %.1f us per upserted row, batches of %u (CPU)\n", (cpu_ns() - begin) / kRows / 1000,
+              batch_size);
   CHECK(t.query("select count(*) > 19000 from dim_base_province") == Rows{"int 1"});
 }

@@ -9,7 +9,8 @@ TEST_CASE("schema records make tables, once", "[sqlite.sink][tables]") {
   Sink h(t.options());
   h.open();
   for (int i = 0; i < 500; ++i) h.push_schema(trademark_schema());
-  CHECK(t.query("select name, type, \"notnull\", pk from pragma_table_info('dim_base_trademark')") == Rows{"id|TEXT|int 1|int 1", "tm_name|TEXT|int 0|int 0"});
+  CHECK(t.query("select name, type, \"notnull\", pk from pragma_table_info('dim_base_trademark')") ==
+        Rows{"id|TEXT|int 1|int 1", "tm_name|TEXT|int 0|int 0"});
   CHECK(h.log().size() == 1);
 }
 
@@ -23,11 +24,13 @@ TEST_CASE("a schema record with more columns adds them; none are removed", "[sql
   h.push(R"({"sink_table":"dim_user_info","id":2,"login_name":"b","email":"b@example.org"})");
   h.push_schema({"dim_user_info", {"id", "email"}, {"id"}});
   h.push(R"({"sink_table":"dim_user_info","id":3,"email":"c@example.org"})");
-  CHECK(t.query("select id, login_name, email from dim_user_info order by id") == Rows{"1|a|~", "2|b|b@example.org", "3|~|c@example.org"});
+  CHECK(t.query("select id, login_name, email from dim_user_info order by id") ==
+        Rows{"1|a|~", "2|b|b@example.org", "3|~|c@example.org"});
   CHECK(h.rejected().empty());
 }
 
-TEST_CASE("a schema that cannot be had quarantines its table alone, until a better one comes", "[sqlite.sink][tables]") {
+TEST_CASE("a schema that cannot be had quarantines its table alone, until a better one comes",
+          "[sqlite.sink][tables]") {
   Target t;
   Sink h(t.options());
   h.open();
@@ -119,7 +122,8 @@ TEST_CASE("without a schema record tables come from rows", "[sqlite.sink][tables
     h.push(R"({"stt":"a","edt":"b","ct":1})");
     h.push(R"({"stt":"a","edt":"b","ct":2,"ts":99})");
     CHECK(t.query("select * from dws") == Rows{"a|b|int 2|99"});
-    CHECK(t.query("select name, type, pk from pragma_table_info('dws')") == Rows{"stt|TEXT|int 1", "edt|TEXT|int 2", "ct|INTEGER|int 0", "ts|TEXT|int 0"});
+    CHECK(t.query("select name, type, pk from pragma_table_info('dws')") ==
+          Rows{"stt|TEXT|int 1", "edt|TEXT|int 2", "ct|INTEGER|int 0", "ts|TEXT|int 0"});
   }
   SECTION("of tables whose key is said in the row") {
     Sink h(t.options());

@@ -58,9 +58,11 @@ TEST_CASE("a full disk is waited for, and no row is lost or doubled", "[sqlite.s
   Sink h(t.options("table: t, key: [id]"));
   h.open();
   h.push(R"({"id":1})");
-  // The file may not grow: what a full disk looks like to SQLite. The limit is per connection, so it is set from within.
+  // The file may not grow: what a full disk looks like to SQLite. The limit is per connection, so it is set from
+  // within.
   std::vector<sluice::testing::InputRow> rows(2000);
-  for (size_t i = 0; i < rows.size(); ++i) rows[i].payload = "{\"id\":" + std::to_string(i) + ",\"x\":\"" + std::string(200, 'x') + "\"}";
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i].payload = "{\"id\":" + std::to_string(i) + ",\"x\":\"" + std::string(200, 'x') + "\"}";
   rlimit before{}, small{};
   getrlimit(RLIMIT_FSIZE, &before);
   small = before;
@@ -89,8 +91,10 @@ TEST_CASE("a file that cannot be used stops the job, and the message says how to
     CHECK_THAT(message_of(t.options()), Contains("not a database") && Contains(t.path()) && Contains("another `path`"));
   }
   SECTION("damaged") {
-    t.execute("create table t (id text primary key, x text); "
-              "insert into t with recursive n (i) as (select 1 union all select i + 1 from n where i < 200) select i, hex(randomblob(200)) from n");
+    t.execute(
+        "create table t (id text primary key, x text); "
+        "insert into t with recursive n (i) as (select 1 union all select i + 1 from n where i < 200) select i, "
+        "hex(randomblob(200)) from n");
     t.execute("pragma journal_mode = delete");
     std::string bytes = t.folder.read("warehouse.db");
     for (size_t page = 1; page < bytes.size() / 4096; ++page) bytes.replace(page * 4096, 64, 64, '\xEE');
@@ -120,8 +124,8 @@ TEST_CASE("a file that cannot be used stops the job, and the message says how to
 
 TEST_CASE("options that make no sense are refused before anything is opened", "[sqlite.sink][trouble]") {
   Target t;
-  const std::string more = GENERATE("mode: append, key: [id]", "table: ''", "table: sqlite_x", "table_field: ''", "columns: {a: VARCHAR}",
-                                    "key: [id, ID]", "key: ['']");
+  const std::string more = GENERATE("mode: append, key: [id]", "table: ''", "table: sqlite_x", "table_field: ''",
+                                    "columns: {a: VARCHAR}", "key: [id, ID]", "key: ['']");
   Sink h(t.options(more));
   CHECK(h.try_open().code() == SLUICE_FATAL);
   CHECK_FALSE(t.folder.has("warehouse.db"));
@@ -147,8 +151,10 @@ TEST_CASE("two lanes write the same file at the same time", "[sqlite.sink][troub
       for (int b = 0; b < kBatches; ++b) {
         std::vector<sluice::testing::InputRow> rows(kRows);
         for (int r = 0; r < kRows; ++r)
-          rows[static_cast<size_t>(r)].payload = "{\"sink_table\":\"dim\",\"id\":\"" + std::to_string(number) + "-" + std::to_string((b * kRows + r) % 500) +
-                                                "\",\"lane\":" + std::to_string(number) + ",\"v\":" + std::to_string(b) + "}";
+          rows[static_cast<size_t>(r)].payload = "{\"sink_table\":\"dim\",\"id\":\"" + std::to_string(number) + "-" +
+                                                 std::to_string((b * kRows + r) % 500) +
+                                                 "\",\"lane\":" + std::to_string(number) +
+                                                 ",\"v\":" + std::to_string(b) + "}";
         sluice::Status s = h.try_push_batch(rows);
         while (s.code() == SLUICE_RETRY) {
           ++retries;
@@ -181,7 +187,8 @@ TEST_CASE("two lanes append to the same file at the same time", "[sqlite.sink][t
       h.set_lane(number, 2);
       while (!h.try_open().is_ok()) std::this_thread::yield();
       for (int epoch = 0; epoch < 30; ++epoch) {
-        for (int r = 0; r < 50; ++r) h.push("{\"row\":\"" + std::to_string(number) + "-" + std::to_string(epoch * 50 + r) + "\"}");
+        for (int r = 0; r < 50; ++r)
+          h.push("{\"row\":\"" + std::to_string(number) + "-" + std::to_string(epoch * 50 + r) + "\"}");
         h.checkpoint_uncommitted();
         sluice::Status s = h.try_commit();
         while (s.code() == SLUICE_RETRY) s = h.try_commit();

@@ -21,10 +21,13 @@ TEST_CASE("text columns hold exactly what was written", "[sqlite.sink]") {
   Target t;
   Sink h(t.options("table: t, key: [id]"));
   h.open();
-  h.push(R"({"id":9007199254740993,"n":18446744073709551615,"d":999999999999.999998,"z":20.00,"m":-0.00,"e":1E+2,"b":true,"f":false,)"
-         R"("x":null,"s":"","tags":["bar","baz"],"rule":{"b":[1,2,{"c":"in"}],"a":123.4321},"note":"Zoë 🛒 \ud83d\ude80 tab\there \u0000 end"})");
-  CHECK(t.query("select id, n, d, z, m, e, b, f, x, s, tags, rule from t") ==
-        Rows{R"(9007199254740993|18446744073709551615|999999999999.999998|20.00|-0.00|1E+2|true|false|~||["bar","baz"]|{"b":[1,2,{"c":"in"}],"a":123.4321})"});
+  h.push(
+      R"({"id":9007199254740993,"n":18446744073709551615,"d":999999999999.999998,"z":20.00,"m":-0.00,"e":1E+2,"b":true,"f":false,)"
+      R"("x":null,"s":"","tags":["bar","baz"],"rule":{"b":[1,2,{"c":"in"}],"a":123.4321},"note":"Zoë 🛒 \ud83d\ude80 tab\there \u0000 end"})");
+  CHECK(
+      t.query("select id, n, d, z, m, e, b, f, x, s, tags, rule from t") ==
+      Rows{
+          R"(9007199254740993|18446744073709551615|999999999999.999998|20.00|-0.00|1E+2|true|false|~||["bar","baz"]|{"b":[1,2,{"c":"in"}],"a":123.4321})"});
   CHECK(t.query("select note from t") == Rows{"Zoë 🛒 🚀 tab\there " + std::string(1, '\0') + " end"});
 }
 
@@ -104,12 +107,16 @@ TEST_CASE("a row that cannot be written is refused alone, with its reason", "[sq
   h.open();
   h.push_schema(trademark_schema());
   const auto row = [](const char* json) { return sluice::testing::InputRow{json, {}}; };
-  h.push_batch({row(R"({"sink_table":"dim_base_trademark","id":1,"tm_name":"a"})"), row(R"({"sink_table":"dim_base_trademark","tm_name":"b"})"),
-                row(R"({"sink_table":"dim_base_trademark","id":null,"tm_name":"c"})"), row(R"({"id":3,"tm_name":"d"})"),
-                row(R"({"sink_table":5,"id":3})"), row(R"({"sink_table":"sqlite_master","id":3})"), row(R"({"sink_table":"_sluice_epochs","id":3})"),
-                row(R"({"sink_table":"dim_base_trademark","id":4,"ID":5})"), row(R"({"sink_table":"dim_base_trademark","id":4,"other":5})"),
-                row(R"({"sink_table":"dim_base_trademark"})"), row(R"({"sink_table":"dim_base_trademark","id":6,"tm_name":nope})"),
-                row(R"({"sink_table":"unheard_of","id":6})"), row(R"({"sink_table":"dim_base_trademark","id":2,"tm_name":"z"})")});
+  h.push_batch(
+      {row(R"({"sink_table":"dim_base_trademark","id":1,"tm_name":"a"})"),
+       row(R"({"sink_table":"dim_base_trademark","tm_name":"b"})"),
+       row(R"({"sink_table":"dim_base_trademark","id":null,"tm_name":"c"})"), row(R"({"id":3,"tm_name":"d"})"),
+       row(R"({"sink_table":5,"id":3})"), row(R"({"sink_table":"sqlite_master","id":3})"),
+       row(R"({"sink_table":"_sluice_epochs","id":3})"), row(R"({"sink_table":"dim_base_trademark","id":4,"ID":5})"),
+       row(R"({"sink_table":"dim_base_trademark","id":4,"other":5})"), row(R"({"sink_table":"dim_base_trademark"})"),
+       row(R"({"sink_table":"dim_base_trademark","id":6,"tm_name":nope})"),
+       row(R"({"sink_table":"unheard_of","id":6})"),
+       row(R"({"sink_table":"dim_base_trademark","id":2,"tm_name":"z"})")});
   CHECK(t.query("select * from dim_base_trademark order by id") == Rows{"1|a", "2|z"});
   std::vector<std::string> reasons;
   for (const auto& r : h.rejected()) reasons.push_back(r.reason);
@@ -132,7 +139,8 @@ TEST_CASE("names are quoted: reserved words, quotes, blanks, Chinese, and nothin
   Sink h(t.options());
   h.open();
   h.push_schema({"order", {"select", "你好", "a b", "q\"uote", "semi;--"}, {"select"}});
-  h.push(R"({"sink_table":"order","select":1,"你好":"値","a b":"blank","q\"uote":"q","semi;--":"'; drop table \"order\"; --"})");
+  h.push(
+      R"({"sink_table":"order","select":1,"你好":"値","a b":"blank","q\"uote":"q","semi;--":"'; drop table \"order\"; --"})");
   h.push_schema({"表\"; drop table \"order", {"id"}, {"id"}});
   h.push(R"({"sink_table":"表\"; drop table \"order","id":1})");
   CHECK(t.query("select * from \"order\"") == Rows{"1|値|blank|q|'; drop table \"order\"; --"});
@@ -175,7 +183,8 @@ TEST_CASE("rows of many shapes share a table", "[sqlite.sink]") {
   Target t;
   Sink h(t.options("table: t, key: [id]"));
   h.open();
-  for (int i = 0; i < 300; ++i) h.push("{\"id\":" + std::to_string(i) + ",\"c" + std::to_string(i % 100) + "\":" + std::to_string(i) + "}");
+  for (int i = 0; i < 300; ++i)
+    h.push("{\"id\":" + std::to_string(i) + ",\"c" + std::to_string(i % 100) + "\":" + std::to_string(i) + "}");
   CHECK(t.query("select count(*), sum(c99 is not null) from t") == Rows{"int 300|int 3"});
   CHECK(h.rejected().empty());
 }
