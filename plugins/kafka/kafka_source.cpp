@@ -30,6 +30,10 @@ const std::vector<ReservedProperty> kReserved = {
     {"partition.assignment.strategy", "no consumer group is joined"},
 };
 
+bool is_unknown(rd_kafka_resp_err_t code) {
+  return code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
 std::string text_of(int64_t number) { return std::to_string(number); }
 
 }  // namespace
@@ -477,6 +481,14 @@ KafkaSource::Partition* KafkaSource::partition_of(const rd_kafka_message_t& m) {
   return m.partition >= 0 && static_cast<size_t>(m.partition) < table.size() ? table[static_cast<size_t>(m.partition)] : nullptr;
 }
 
+// That a partition is gone comes as an event of the client, with the partition in the text only: "topic [0]: reason".
+KafkaSource::Partition* KafkaSource::partition_named_in(const std::string& reason) {
+  const auto it = std::find_if(partitions_.begin(), partitions_.end(), [&](const Partition& p) {
+    return reason.rfind(p.topic->name + " [" + std::to_string(p.number) + "]:", 0) == 0;
+  });
+  return it == partitions_.end() ? nullptr : &*it;
+}
+
 Status KafkaSource::take_error(const rd_kafka_message_t& m) {
   Partition* p = partition_of(m);
   const std::string reason = rd_kafka_message_errstr(&m);
@@ -499,12 +511,7 @@ Status KafkaSource::take_error(const rd_kafka_message_t& m) {
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      set_flags(p, p->flags & ~static_cast<uint32_t>(SLUICE_SPLIT_CAUGHT_UP));
-      if (!p->gone) warn(p->id + " does not exist any more (" + reason + "): waiting for it at offset " + text_of(p->next));
-      p->gone = true;
-      note_ = p->id + " does not exist any more: waiting for it";
-      note(note_);
-      away_ = true;
+      gone(reason, p);
       return Status::ok();
     case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:
     case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
@@ -529,6 +536,15 @@ Status KafkaSource::take_error(const rd_kafka_message_t& m) {
   set_flags(p, p->flags & ~static_cast<uint32_t>(SLUICE_SPLIT_CAUGHT_UP));
   warn(p->id + ": " + reason);
   return Status::ok();
+}
+
+void KafkaSource::gone(const std::string& reason, Partition* p) {
+  set_flags(p, p->flags & ~static_cast<uint32_t>(SLUICE_SPLIT_CAUGHT_UP));
+  if (!p->gone) warn(p->id + " does not exist any more (" + reason + "): waiting for it at offset " + text_of(p->next));
+  p->gone = true;
+  away_ = true;
+  note_ = p->id + " does not exist any more: waiting for it";
+  note(note_);
 }
 
 // `p` is read to `offset`, its end for now.
@@ -573,7 +589,8 @@ Status KafkaSource::take_events() {
   for (const ClientEvent& e : client_->take_events()) {
     if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL || e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION) out_of_touch(e);
     else if (e.code == RD_KAFKA_RESP_ERR__FATAL) return Status::fatal("librdkafka gave up: " + e.text);
-    else if (e.code != RD_KAFKA_RESP_ERR__PARTITION_EOF) warn("librdkafka: " + e.text);
+    else if (Partition* p = partition_named_in(e.text); p != nullptr && is_unknown(e.code)) gone(e.text, p);
+    else warn("librdkafka: " + e.text);
   }
   return Status::ok();
 }

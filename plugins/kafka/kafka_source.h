@@ -118,7 +118,9 @@ class KafkaSource final : public Source<SourceConfig> {
   Status take_error(const rd_kafka_message_t& m);
   Status flush();
   Partition* partition_of(const rd_kafka_message_t& m);
+  Partition* partition_named_in(const std::string& reason);
   void at_end(int64_t offset, Partition* p);
+  void gone(const std::string& reason, Partition* p);
   void complete_snapshot(Partition* p);
   void end_if_bounded(Partition* p);
   void set_flags(Partition* p, uint32_t flags);
