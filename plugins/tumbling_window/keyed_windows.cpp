@@ -7,15 +7,14 @@
 namespace sluice::tumbling_window {
 namespace {
 
-// About 300 bytes each with one aggregate.
-constexpr size_t kMostInMemory = 100000;
 constexpr size_t kStartBytes = 8;
 
 }  // namespace
 
-void KeyedWindows::reset(std::string_view options, bool grouped) {
+void KeyedWindows::reset(std::string_view options, bool grouped, size_t most_in_memory) {
   options_ = options;
   grouped_ = grouped;
+  most_in_memory_ = most_in_memory;
   slots_.clear();
   wanted_.clear();
   count_ = 0;
@@ -150,7 +149,7 @@ Status KeyedWindows::save() {
 }
 
 void KeyedWindows::shrink() {
-  if (count_ <= kMostInMemory) return;
+  if (count_ <= most_in_memory_) return;
   // When the state does not take it now, it stays in memory; the barrier tries again and reports it.
   if (!save().is_ok()) return;
   slots_.clear();

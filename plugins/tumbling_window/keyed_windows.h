@@ -28,7 +28,8 @@ class KeyedWindows {
 
   // `aggregates` outlives this.
   KeyedWindows(MapState<std::string>* state, const std::vector<Aggregate>* aggregates) : state_(state), aggregates_(aggregates) {}
-  void reset(std::string_view options, bool grouped);
+  // `most_in_memory`: windows (of all keys) above which they go to the state between barriers.
+  void reset(std::string_view options, bool grouped, size_t most_in_memory);
 
   // Before the rows of a batch are added: each row's window is asked for, then all are read together. Changes nothing that
   // could not be repeated. `set_timer` is called for each.
@@ -67,6 +68,7 @@ class KeyedWindows {
   const std::vector<Aggregate>* aggregates_;
   std::string options_;
   bool grouped_ = false;
+  size_t most_in_memory_ = 0;
   std::unordered_map<std::string, std::vector<Slot>, TextHash, std::equal_to<>> slots_;  // by key
   size_t count_ = 0;
   std::deque<Wanted> wanted_;

@@ -63,6 +63,10 @@ Options<WindowConfig> TumblingWindow::options() {
       opt("close_windows_when_idle", &WindowConfig::close_windows_when_idle)
           .doc("Close windows on the wall clock when all sources have been idle for so long. Not set: only the watermark closes them.")
           .example("30s"),
+      opt("windows_in_memory", &WindowConfig::windows_in_memory)
+          .def("100000")
+          .advanced()
+          .doc("With `key:`: how many windows, of all keys of a lane, are kept in memory between checkpoints; about 300 bytes each."),
   };
 }
 
@@ -71,6 +75,7 @@ Status TumblingWindow::configure(Needs& needs) {
   if (config().offset.count() < 0 || config().offset >= config().size) return Status::fatal("option `offset` must be at least 0 and below `size`");
   if (config().close_windows_when_idle && config().close_windows_when_idle->count() <= 0)
     return Status::fatal("option `close_windows_when_idle` must be longer than 0; leave it out to close windows by the watermark alone");
+  if (config().windows_in_memory < 0) return Status::fatal("option `windows_in_memory` must be at least 0");
   if (!zone_.set(config().zone))
     return Status::fatal("option `zone`: there is no time zone `" + config().zone + "`; names are like Asia/Shanghai");
   if (const std::string problem = time_text_.set(config().time_format); !problem.empty())
@@ -134,7 +139,7 @@ std::string TumblingWindow::options_fingerprint() const {
 }
 
 Status TumblingWindow::open() {
-  keyed_.reset(fingerprint_, !config().group_by.empty());
+  keyed_.reset(fingerprint_, !config().group_by.empty(), static_cast<size_t>(config().windows_in_memory));
   window_ = Window();
   idle_since_ = SLUICE_NO_TIME;
   return global_.load(role(), lane(), fingerprint_);

@@ -30,6 +30,7 @@ struct WindowConfig {
   std::string start_column, end_column, version_column, time_format;
   Late late = Late::kDrop;
   std::optional<std::chrono::milliseconds> close_windows_when_idle;
+  int64_t windows_in_memory = 0;
 };
 
 // With a key, one instance a lane, each with its keys' windows. Without, one instance for all rows, or in two phases: one

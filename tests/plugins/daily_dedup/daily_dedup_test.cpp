@@ -178,7 +178,7 @@ TEST_CASE("time to live, on the watermark") {
 }
 
 TEST_CASE("what passed before the checkpoint is known after a crash, what came later is read again") {
-  const char* options = GENERATE("{}", "{each_day: true}");
+  const std::string options = GENERATE(as<std::string>{}, "{}", "{each_day: true}");
   Harness h(options);
   h.open();
   h.push_batch({row(1, "u1", "2023-11-07")});
