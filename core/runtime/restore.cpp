@@ -32,7 +32,8 @@ uint32_t successor(uint32_t old_role, const PlanNode& node, const Plan& plan) {
   const bool two_phases = std::any_of(plan.nodes.begin(), plan.nodes.end(),
                                       [&](const PlanNode& n) { return n.id() == node.id() && n.role == SLUICE_ROLE_MERGE; });
   if (!two_phases) return SLUICE_ROLE_COMPLETE;
-  return old_role == SLUICE_ROLE_PARTIAL ? SLUICE_ROLE_PARTIAL : SLUICE_ROLE_MERGE;
+  // What counted rows goes on counting rows.
+  return old_role == SLUICE_ROLE_MERGE ? SLUICE_ROLE_MERGE : SLUICE_ROLE_PARTIAL;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ folder, trials = sys.argv[1], int(sys.argv[2])
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(2**32)
 print(f"seed {seed}", flush=True)
 random.seed(seed)
-for name in ("dim", "dws"):
+for name in sys.argv[4:] or ("dim", "dws"):
     job = jobs.Job(name, 100_000, 4, f"{folder}/{name}")
     job.clean()
     begin = time.monotonic()
