@@ -203,7 +203,11 @@ base::Result<VerifyReport> CheckpointStore::verify(uint64_t number) const {
   }
   Manifest manifest;
   bool foreign = false;
-  return impl_->dir.verify(number, /*with_contents=*/true, &manifest, &foreign);
+  VerifyReport report = impl_->dir.verify(number, /*with_contents=*/true, &manifest, &foreign);
+  if (!report.is_ok() && ::access(impl_->dir.checkpoint(number).c_str(), F_OK) != 0) {
+    return base::Status::fatal(fmt::format("checkpoint {} was removed while it was being verified", number));
+  }
+  return report;
 }
 
 base::Result<Manifest> CheckpointStore::load_verified(uint64_t number) const {

@@ -263,6 +263,28 @@ std::string Planner::text() const {
 
 }  // namespace
 
+ManifestState describe_state(const state::StateDecl& decl) {
+  ManifestState state;
+  state.name = decl.name;
+  state.kind = state::to_string(decl.kind);
+  state.format = decl.format_version;
+  state.compat = decl.compat_version;
+  state.oldest_format = decl.format_version;
+  state.ttl_ms = decl.ttl_ms;
+  return state;
+}
+
+ManifestState describe_state(const std::vector<state::StoredState>& of_lanes, uint64_t entries) {
+  if (of_lanes.empty()) return {};
+  ManifestState state = describe_state(of_lanes.front().decl);
+  for (const state::StoredState& stored : of_lanes) {
+    state.oldest_format = std::min(state.oldest_format, stored.oldest_format);
+    state.compat = std::max(state.compat, stored.max_compat);
+  }
+  state.entries = entries;
+  return state;
+}
+
 base::Result<RestorePlan> plan_restore(const Manifest& manifest, const CurrentPipeline& current,
                                        const std::vector<std::string>& drop_states) {
   return Planner(manifest, current, drop_states).plan();

@@ -6,8 +6,15 @@
 
 #include "base/status.h"
 #include "checkpoint/manifest.h"
+#include "state/state_decl.h"
 
 namespace sluice::checkpoint {
+
+// For the manifest, from LaneStore::stored_states() of all lanes: the oldest format and the largest compat version win.
+// `entries`: the sum over lanes (broadcast state: of one).
+ManifestState describe_state(const std::vector<state::StoredState>& of_lanes, uint64_t entries);
+// As a pipeline declares it, for CurrentPipeline.
+ManifestState describe_state(const state::StateDecl& decl);
 
 // The pipeline that is about to start. `timers` and ManifestState::entries, oldest_format are not read.
 struct CurrentPipeline {

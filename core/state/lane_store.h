@@ -18,6 +18,8 @@ struct StateResourcesOptions {
   const base::Clock* clock = nullptr;   // null: the system's. Outlives the resources
 };
 
+// Broadcast and operator state and timers are in memory as a whole and not part of the budget.
+//
 // Memory and clock shared by all lane stores of a process. Thread-safe; outlives every LaneStore opened with it.
 class StateResources {
  public:

@@ -77,6 +77,30 @@ TEST_CASE_METHOD(Fixture, "an unchanged pipeline is restored without a note") {
   CHECK_THAT(plan.text, Contains("checkpoint 12") && Contains("about 1000 entries") && Contains("2 timers"));
 }
 
+TEST_CASE("a state is described by the widest formats of all lanes") {
+  state::StoredState a;
+  a.decl.operator_id = "w1";
+  a.decl.name = "panes";
+  a.decl.kind = state::StateKind::kMap;
+  a.decl.format_version = 3;
+  a.decl.compat_version = 2;
+  a.decl.ttl_ms = 7;
+  a.oldest_format = 3;
+  a.max_compat = 2;
+  state::StoredState b = a;
+  b.oldest_format = 2;
+  b.max_compat = 3;
+  const ManifestState described = describe_state({a, b}, 11);
+  CHECK(described.name == "panes");
+  CHECK(described.kind == "map");
+  CHECK(described.format == 3);
+  CHECK(described.compat == 3);
+  CHECK(described.oldest_format == 2);
+  CHECK(described.ttl_ms == 7);
+  CHECK(described.entries == 11);
+  CHECK(describe_state(a.decl).oldest_format == 3);
+}
+
 // RS-05
 TEST_CASE_METHOD(Fixture, "state without an operator is refused until it is dropped") {
   remove("first_today");
