@@ -151,7 +151,7 @@ std::string metrics_text(const Progress& progress, const ProcessUsage& usage, co
   out.gauge("sluice_info", "Always 1; the labels say what runs.");
   out.add(1, {{"version", sluice_version}});
   out.gauge("sluice_phase", "1 for the phase that the job is in.");
-  for (const char* phase : {"starting", "running", "stopping", "finished", "failed"})
+  for (const char* phase : {"starting", "running", "stopping", "stopped", "finished", "failed"})
     out.add(progress.phase == phase ? 1 : 0, {{"phase", phase}});
   out.gauge("sluice_start_time_seconds", "When the job was started, seconds since 1970.");
   out.add(seconds(progress.started_ms));

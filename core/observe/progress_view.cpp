@@ -65,6 +65,19 @@ std::string checkpoint_text(const Progress& progress) {
   return text;
 }
 
+// What operators say about themselves, then why nothing comes out; a note that is among the reasons already is said
+// once.
+std::vector<std::string> reasons_of(const Progress& progress) {
+  std::vector<std::string> reasons;
+  for (const OperatorProgress& op : progress.operators) {
+    const bool said = std::any_of(progress.waiting_for.begin(), progress.waiting_for.end(),
+                                  [&](const std::string& reason) { return reason.find(op.note) != std::string::npos; });
+    if (!op.note.empty() && !said) reasons.push_back(fmt::format("{}: {}", printable(op.id), printable(op.note)));
+  }
+  for (const std::string& reason : progress.waiting_for) reasons.push_back("waiting: " + printable(reason));
+  return reasons;
+}
+
 struct Column {
   std::string title;
   bool left = false;
@@ -210,10 +223,7 @@ std::vector<std::string> live_lines(const Progress& now, const Progress* before,
   // Reasons for silence come last, beside the prompt, where people look.
   const size_t room = height - head.size() - tail.size();
   const size_t table_min = std::min<size_t>(room, 3);
-  std::vector<std::string> reasons;
-  for (const OperatorProgress& op : now.operators)
-    if (!op.note.empty()) reasons.push_back(fmt::format("{}: {}", printable(op.id), printable(op.note)));
-  for (const std::string& reason : now.waiting_for) reasons.push_back("waiting: " + printable(reason));
+  std::vector<std::string> reasons = reasons_of(now);
   const size_t reasons_room = room > table_min ? room - table_min : 0;
   if (reasons.size() > reasons_room) reasons.resize(reasons_room);
   const size_t table_room = room - reasons.size();
@@ -243,9 +253,7 @@ std::string log_line(const Progress& now, const Progress* before, const Graph& g
   }
   line += "; " + checkpoint_text(now);
   if (now.dead_letters > 0) line += "; dead letters " + count_text(now.dead_letters);
-  for (const OperatorProgress& op : now.operators)
-    if (!op.note.empty()) line += fmt::format("; {}: {}", printable(op.id), printable(op.note));
-  for (const std::string& reason : now.waiting_for) line += "; waiting: " + printable(reason);
+  for (const std::string& reason : reasons_of(now)) line += "; " + reason;
   return line;
 }
 

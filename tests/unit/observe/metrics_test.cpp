@@ -43,6 +43,7 @@ TEST_CASE("metrics: every value under its documented name") {
 sluice_phase{pipeline="dws",phase="starting"} 0
 sluice_phase{pipeline="dws",phase="running"} 1
 sluice_phase{pipeline="dws",phase="stopping"} 0
+sluice_phase{pipeline="dws",phase="stopped"} 0
 sluice_phase{pipeline="dws",phase="finished"} 0
 sluice_phase{pipeline="dws",phase="failed"} 0
 sluice_start_time_seconds{pipeline="dws"} 1654077600

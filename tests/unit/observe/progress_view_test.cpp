@@ -117,6 +117,14 @@ TEST_CASE("log line with a checkpoint in trouble and an error that tries to be a
         "letters 3");
 }
 
+TEST_CASE("a note that is given as a reason is said once") {
+  Progress now = sample_progress();
+  now.waiting_for = {"store: database is locked: retry in 200 ms"};
+  const std::vector<std::string> lines = live_lines(now, nullptr, sample_graph(), 100, 24);
+  CHECK(lines.back() == "waiting: store: database is locked: retry in 200 ms");
+  CHECK(lines[lines.size() - 2] == "3 dead letters in ./dead");
+}
+
 TEST_CASE("summary") {
   Progress now = sample_progress();
   now.phase = "finished";
