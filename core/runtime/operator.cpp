@@ -530,12 +530,27 @@ base::Status Operator::finish(sluice_code code, const sluice_error& error, const
   }
 }
 
+// Plugins that are not built on the SDK may let an exception out; it must not get further than this.
+template <class F>
+base::Status Operator::invoke(const char* what, F&& call_plugin) {
+  Call call(*this);
+  try {
+    return finish(call_plugin(&call.error), call.error, what);
+  } catch (const std::exception& e) {
+    return base::Status::bug("operator \"" + id() + "\" (" + node_.section->use + "): the plugin let an exception out of " + what + ": " + e.what());
+  } catch (...) {
+    return base::Status::bug("operator \"" + id() + "\" (" + node_.section->use + "): the plugin let an exception of unknown type out of " + what);
+  }
+}
+
+#define SLUICE_CALL(slot, ...)                          \
+  if (vtbl_->slot == nullptr) return base::Status::ok(); \
+  return invoke(#slot, [&](sluice_error* e) { return vtbl_->slot(self_, __VA_ARGS__ __VA_OPT__(, ) e); })
+
 base::Status Operator::create(const sluice_host* host) {
   ctx_.host = host;
   const ConfigValue config(node_.section->options);
-  Call call(*this);
-  const sluice_code code = node_.desc->create(&ctx_, &config.value(), &vtbl_, &self_, &call.error);
-  if (code != SLUICE_OK) return finish(code, call.error, "create");
+  SLUICE_TRY(invoke("create", [&](sluice_error* e) { return node_.desc->create(&ctx_, &config.value(), &vtbl_, &self_, e); }));
   if (vtbl_ == nullptr || self_ == nullptr) return base::Status::bug("operator \"" + id() + "\": create() gave no instance");
   return base::Status::ok();
 }
@@ -544,8 +559,7 @@ base::Status Operator::needs(sluice_needs* out) {
   *out = {};
   out->struct_size = sizeof *out;
   if (vtbl_->needs == nullptr) return base::Status::ok();
-  Call call(*this);
-  return finish(vtbl_->needs(self_, out, &call.error), call.error, "needs");
+  return invoke("needs", [&](sluice_error* e) { return vtbl_->needs(self_, out, e); });
 }
 
 void Operator::bind_state(state::LaneStore* store) {
@@ -561,11 +575,6 @@ void Operator::bind_task(std::function<std::shared_ptr<data::Arena>()> arena, da
   reader_ = reader;
   wake_ = std::move(wake);
 }
-
-#define SLUICE_CALL(slot, ...)                                                            \
-  if (vtbl_->slot == nullptr) return base::Status::ok();                                  \
-  Call call(*this);                                                                       \
-  return finish(vtbl_->slot(self_, __VA_ARGS__ __VA_OPT__(, ) & call.error), call.error, #slot)
 
 base::Status Operator::open() { SLUICE_CALL(open); }
 base::Status Operator::close() { SLUICE_CALL(close); }
@@ -606,10 +615,9 @@ base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* cons
   in_ = &in;
   port_ = port;
   *consumed = 0;
-  Call call(*this);
-  const sluice_code code = vtbl_->process(self_, port, &batch, consumed, &call.error);
+  base::Status s = invoke("process", [&](sluice_error* e) { return vtbl_->process(self_, port, &batch, consumed, e); });
   in_ = nullptr;
-  return finish(code, call.error, "process");
+  return s;
 }
 
 base::Status Operator::last_committed(uint64_t* checkpoint, std::string* lineage) {
@@ -617,10 +625,11 @@ base::Status Operator::last_committed(uint64_t* checkpoint, std::string* lineage
   lineage->clear();
   if (vtbl_->last_committed == nullptr) return base::Status::ok();
   sluice_str text{nullptr, 0};
-  Call call(*this);
-  const sluice_code code = vtbl_->last_committed(self_, checkpoint, &text, &call.error);
-  if (code == SLUICE_OK) *lineage = view(text);
-  return finish(code, call.error, "last_committed");
+  return invoke("last_committed", [&](sluice_error* e) {
+    const sluice_code code = vtbl_->last_committed(self_, checkpoint, &text, e);
+    if (code == SLUICE_OK) *lineage = view(text);
+    return code;
+  });
 }
 
 base::Status Operator::discover(std::vector<std::pair<std::string, int64_t>>* splits) {
@@ -628,11 +637,12 @@ base::Status Operator::discover(std::vector<std::pair<std::string, int64_t>>* sp
   if (vtbl_->discover == nullptr) return base::Status::bug("source \"" + id() + "\" has no discover()");
   const sluice_split* const* found = nullptr;
   size_t count = 0;
-  Call call(*this);
-  const sluice_code code = vtbl_->discover(self_, &found, &count, &call.error);
-  if (code == SLUICE_OK)
-    for (size_t i = 0; i < count; ++i) splits->emplace_back(view(found[i]->id), found[i]->ordinal);
-  return finish(code, call.error, "discover");
+  return invoke("discover", [&](sluice_error* e) {
+    const sluice_code code = vtbl_->discover(self_, &found, &count, e);
+    if (code == SLUICE_OK)
+      for (size_t i = 0; i < count; ++i) splits->emplace_back(view(found[i]->id), found[i]->ordinal);
+    return code;
+  });
 }
 
 base::Status Operator::assign(const std::vector<std::tuple<uint32_t, std::string, const std::string*>>& splits) {
@@ -642,16 +652,19 @@ base::Status Operator::assign(const std::vector<std::tuple<uint32_t, std::string
   for (const auto& [index, id, position] : splits)
     structs.push_back({sizeof(sluice_split), index, str(id), -1, position != nullptr ? str(*position) : sluice_str{nullptr, 0}});
   for (const auto& s : structs) pointers.push_back(&s);
-  Call call(*this);
-  return finish(vtbl_->assign(self_, pointers.data(), pointers.size(), &call.error), call.error, "assign");
+  return invoke("assign", [&](sluice_error* e) { return vtbl_->assign(self_, pointers.data(), pointers.size(), e); });
 }
 
 std::string Operator::describe_position(const std::string& split, std::string_view position) {
   if (vtbl_->describe_position == nullptr) return split;
   sluice_str text{nullptr, 0};
-  Call call(*this);
-  if (vtbl_->describe_position(self_, str(split), str(position), &text, &call.error) != SLUICE_OK) return split;
-  return std::string(view(text));
+  std::string words;
+  const base::Status s = invoke("describe_position", [&](sluice_error* e) {
+    const sluice_code code = vtbl_->describe_position(self_, str(split), str(position), &text, e);
+    if (code == SLUICE_OK) words = view(text);
+    return code;
+  });
+  return s.is_ok() ? words : split;
 }
 
 bool Operator::owns(sluice_str text) const {

@@ -151,6 +151,8 @@ class Operator {
   friend struct ContextFunctions;
   struct Call;
   bool owns(sluice_str text) const;
+  template <class F>
+  base::Status invoke(const char* what, F&& call_plugin);
   base::Status finish(sluice_code code, const sluice_error& error, const char* what);
 
   const JobContext& job_;

@@ -147,6 +147,8 @@ void Task::run() {
     s = loop();
   } catch (const std::exception& e) {
     s = base::Status::bug(std::string("host: ") + e.what());
+  } catch (...) {
+    s = base::Status::bug("host: an exception of unknown type");
   }
   if (!s.is_ok() && s.code() != base::Code::kCancelled) job_.fail(std::move(s));
   finished_.store(true, std::memory_order_release);
