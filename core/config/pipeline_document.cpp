@@ -172,7 +172,9 @@ class DocumentReader {
     const Entry* entry = root_.find("checkpoint");
     out_.checkpoint.given = entry != nullptr;
     out_.checkpoint.at = entry ? entry->key_location : root_.at;
-    if (values.count("dir")) out_.checkpoint.dir = values.at("dir").as_string();
+    // A store belongs to one pipeline: two files in one folder must not meet in the same one.
+    const auto dir = values.find("dir");
+    out_.checkpoint.dir = dir != values.end() ? dir->second.as_string() : "./checkpoints/" + out_.name;
     out_.checkpoint.interval_ms = number(values, "interval");
     out_.checkpoint.keep = number(values, "keep");
     out_.checkpoint.timeout_ms = number(values, "timeout");

@@ -61,7 +61,7 @@ const std::vector<SectionSpec>& top_level_sections() {
   static const std::vector<SectionSpec> sections = {
       {"checkpoint",
        "Where and how often positions and state are saved.",
-       {option("dir", OptionType::kString, "./checkpoints", "Folder of the checkpoints."),
+       {option("dir", OptionType::kString, "", "Folder of the checkpoints, of this pipeline alone. Default: ./checkpoints/NAME."),
         option("interval", OptionType::kDuration, "10s", "Time between two checkpoints; 0 = only the final one."),
         ranged(option("keep", OptionType::kInt, "3", "Number of restorable checkpoints that are kept."), 1, 10000),
         ranged(option("timeout", OptionType::kDuration, "10m", "Time after which a checkpoint is given up."), 1)}},

@@ -184,7 +184,7 @@ base::Status Job::Impl::prepare_context() {
     for (const PlanNode& node : plan.nodes)
       if (node.is_source()) current.source_ids.push_back(node.id());
     auto planned = checkpoint::plan_restore(*restored, current, options.drop_states);
-    if (!planned.is_ok()) return planned.status();
+    if (!planned.is_ok()) return base::Status(planned.status()).in("checkpoints");
     spdlog::info("{}", planned->text);
     drop_states = planned->drop_states;
     const std::lock_guard lock(progress_mutex);
@@ -259,7 +259,7 @@ base::Status Job::Impl::recover_epochs() {
             "sink \"" + node.id() + "\" (lane " + std::to_string(lane) + ") holds rows up to checkpoint " + std::to_string(last) + " of lineage " +
             lineage.substr(0, 8) + ", but the run starts " + (restored ? "from checkpoint " + std::to_string(number) : std::string("from scratch")) +
             ": rows after that would come twice";
-        if (!options.accept_duplicates) return base::Status::fatal(what + ". Empty the target, or say --accept-duplicates");
+        if (!options.accept_duplicates) return base::Status::fatal("checkpoints: " + what + ". Empty the target, or say --accept-duplicates");
         spdlog::warn("{} (accepted)", what);
       }
       std::vector<std::string> files;
@@ -568,7 +568,8 @@ std::string Job::describe_plan() const { return impl_->plan.describe(); }
 base::Result<Outcome> Job::run() {
   Impl& m = *impl_;
   m.started_ms = m.clock->now_ms();
-  base::Status s = m.choose_restore();
+  // `checkpoints: ` before a message: the start was refused for what the store or a sink holds (job.h).
+  base::Status s = m.choose_restore().in("checkpoints");
   if (s.is_ok()) s = m.prepare_context();
   if (s.is_ok()) s = m.recover_epochs();
   if (s.is_ok()) s = m.build_tasks();

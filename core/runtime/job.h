@@ -42,7 +42,8 @@ class Job {
 
   // The physical plan for people: stages, lanes, how rows move between them.
   std::string describe_plan() const;
-  // Opens or restores, runs to the end of the input or to a stop request.
+  // Opens or restores, runs to the end of the input or to a stop request. A start that is refused for what the
+  // checkpoint store or a sink holds answers with a message that begins with `checkpoints: `.
   base::Result<Outcome> run();
   // Ends the run with a checkpoint. A second call gives up on the checkpoint and ends at once.
   void request_stop();

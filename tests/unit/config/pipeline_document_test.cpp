@@ -147,7 +147,7 @@ TEST_CASE("sections that are not given have their defaults") {
   CHECK(document.parallelism == 1);
   CHECK(document.key_groups == 128);
   CHECK_FALSE(document.checkpoint.given);
-  CHECK(document.checkpoint.dir == "./checkpoints");
+  CHECK(document.checkpoint.dir == "./checkpoints/p");
   CHECK(document.checkpoint.interval_ms == 10'000);
   CHECK(document.checkpoint.keep == 3);
   CHECK(document.checkpoint.timeout_ms == 600'000);
