@@ -53,7 +53,7 @@ char* put_utf8(char* out, uint32_t c) noexcept {
 
 // Unescapes [p, end) into `out` (room for end - p bytes). Null: a bad escape. `out` may be null: check only.
 char* unescape(const char* p, const char* end, char* out) noexcept {
-  static char nothing[8];
+  char nothing[8];
   const bool keep = out != nullptr;
   if (!keep) out = nothing;
   while (p < end) {
@@ -269,9 +269,9 @@ struct JsonReader::Impl {
   }
 
   // Walks over the value at structural *i and puts *i behind it. With `Strict` scalars and strings are checked too;
-  // else only the structure is.
+  // else only the structure is. `outside`: levels of nesting that are open around the value.
   template <bool Strict>
-  bool skip(uint32_t* i) {
+  bool skip(uint32_t* i, size_t outside) {
     std::array<bool, kMaxDepth> in_object;
     size_t depth = 0;
     uint32_t p = *i;
@@ -279,12 +279,12 @@ struct JsonReader::Impl {
   value:
     switch (at(p)) {
       case '{':
-        if (depth == kMaxDepth) return too_deep(p);
+        if (depth + outside == kMaxDepth) return too_deep(p);
         in_object[depth++] = true;
         if (at(++p) == '}') goto close;
         goto key;
       case '[':
-        if (depth == kMaxDepth) return too_deep(p);
+        if (depth + outside == kMaxDepth) return too_deep(p);
         in_object[depth++] = false;
         if (at(++p) == ']') goto close;
         goto value;
@@ -336,9 +336,9 @@ struct JsonReader::Impl {
   bool key_is(uint32_t i, const std::string& name, Arena& arena) {
     const char* p = text + index[i] + 1;
     const size_t n = name.size();
-    // Reads at most n + 1 bytes behind the quote: the padding is there.
+    // Ends at the closing quote at the latest, and at the first escape.
     size_t same = 0;
-    while (same < n && p[same] == name[same]) ++same;
+    while (same < n && p[same] == name[same] && p[same] != '"' && p[same] != '\\') ++same;
     if (same == n && p[same] == '"') return true;
     if (p[same] != '\\') return false;
     sluice_value key;
@@ -349,8 +349,17 @@ struct JsonReader::Impl {
     return std::string_view(key.as.str.data, key.as.str.size) == name;
   }
 
-  // Fields of the object at structural *i.
-  bool read_object(uint32_t* i, const FieldSet::Node& node, sluice_value* const* columns, size_t row, Arena& arena) {
+  // Takes back what an earlier member of the same name gave for the fields inside it.
+  static void forget(const FieldSet::Node& node, sluice_value* const* columns, size_t row) {
+    for (const FieldSet::Node& child : node.children) {
+      if (child.field >= 0) columns[child.field][row] = {SLUICE_ABSENT, 0, {}};
+      forget(child, columns, row);
+    }
+  }
+
+  // Fields of the object at structural *i, which is at `depth` levels of nesting (the outermost at 1).
+  bool read_object(uint32_t* i, const FieldSet::Node& node, sluice_value* const* columns, size_t row, size_t depth, Arena& arena) {
+    if (depth > kMaxDepth) return too_deep(*i);
     uint32_t p = *i + 1;
     if (at(p) == '}') {
       *i = p + 1;
@@ -368,14 +377,15 @@ struct JsonReader::Impl {
       if (at(++p) != ':') return fail_at(p);
       ++p;
       const char c = at(p);
+      if (wanted != nullptr && !wanted->children.empty()) forget(*wanted, columns, row);
       if (wanted == nullptr) {
         if (c != '{' && c != '[' && c != ',' && c != ':' && c != '}' && c != ']' && c != '\0') ++p;
-        else if (!skip<false>(&p)) return false;
+        else if (!skip<false>(&p, depth)) return false;
       } else if (c == '{' || c == '[') {
         const uint32_t begin = p;
         if (c == '{' && !wanted->children.empty()) {
-          if (!read_object(&p, *wanted, columns, row, arena)) return false;
-        } else if (!skip<false>(&p)) {
+          if (!read_object(&p, *wanted, columns, row, depth + 1, arena)) return false;
+        } else if (!skip<false>(&p, depth)) {
           return false;
         }
         if (wanted->field >= 0) {
@@ -418,7 +428,7 @@ bool JsonReader::read(std::string_view text, const FieldSet& fields, sluice_valu
   uint32_t i = 0;
   bool ok = m.load(text);
   if (ok && m.at(0) != '{') ok = m.fail(m.at(0) == '[' ? "an array; a record must be a JSON object" : "not a JSON object: it begins with \"" + std::string(m.token(0).substr(0, 20)) + "\"");
-  ok = ok && m.read_object(&i, fields.root_, columns, row, arena);
+  ok = ok && m.read_object(&i, fields.root_, columns, row, 1, arena);
   if (ok && i != m.count) ok = m.fail("text behind the end of the object, at byte " + std::to_string(m.index[i]));
   if (ok) return true;
   for (size_t f = 0; f < fields.size(); ++f) columns[f][row] = {SLUICE_ABSENT, 0, {}};
@@ -430,7 +440,7 @@ bool JsonReader::read(std::string_view text, const FieldSet& fields, sluice_valu
 bool JsonReader::check(std::string_view text, std::string* error) {
   Impl& m = *impl_;
   uint32_t i = 0;
-  if (m.load(text) && m.skip<true>(&i)) {
+  if (m.load(text) && m.skip<true>(&i, 0)) {
     if (i == m.count) return true;
     m.fail("text behind the end of the value, at byte " + std::to_string(m.index[i]));
   }
@@ -466,7 +476,7 @@ bool JsonReader::parse(std::string_view text, sluice_value* out, Arena& arena, s
     const char c = m.at(p);
     if (c == '{' || c == '[') {
       const uint32_t begin = p;
-      ok = m.skip<true>(&p);
+      ok = m.skip<true>(&p, 1);
       if (!ok) break;
       const char* from = m.text + m.index[begin];
       member.value.type = c == '{' ? SLUICE_OBJECT : SLUICE_ARRAY;

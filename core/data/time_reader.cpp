@@ -97,7 +97,10 @@ bool TimeReader::read(std::string_view text, bool is_number, int64_t* ms) {
   int64_t v = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return false;
-  if (kind_ == Kind::kEpochS && (v > INT64_MAX / 1000 || v < INT64_MIN / 1000)) return false;
+  // As patterns: no time beyond year 9999, in either direction. Larger ones are microseconds, or stand for "none".
+  constexpr int64_t kFarthestS = 253402300799;
+  const int64_t farthest = kind_ == Kind::kEpochS ? kFarthestS : kFarthestS * 1000 + 999;
+  if (v > farthest || v < -farthest) return false;
   *ms = kind_ == Kind::kEpochS ? v * 1000 : v;
   return true;
 }
