@@ -43,16 +43,25 @@ base::Status PluginRegistry::load_file(const std::string& file, LoadOptions opti
   }
   const auto module = open_library(file);
   if (!module.is_ok()) return fail(file, reason(module.status()));
+  return enter(file, module.value());
+}
+
+base::Status PluginRegistry::add_module(const std::string& name, const sluice_module* module) {
+  if (const base::Status checked = check_module(module); !checked.is_ok()) return fail(name, checked.message());
+  return enter(name, module);
+}
+
+base::Status PluginRegistry::enter(const std::string& file, const sluice_module* module) {
   for (const auto& known : modules_)
-    if (known->module == module.value()) return base::Status::ok();  // the same library under another name
-  for (size_t i = 0; i < module.value()->operator_count; ++i) {
-    const std::string type(view(module.value()->operators[i]->type));
+    if (known->module == module) return base::Status::ok();  // the same library under another name
+  for (size_t i = 0; i < module->operator_count; ++i) {
+    const std::string type(view(module->operators[i]->type));
     if (const auto known = operators_.find(type); known != operators_.end())
       return fail(file, "operator \"" + type + "\" is also in " + known->second.from->file + "; remove one of the two");
   }
-  modules_.push_back(std::make_unique<LoadedModule>(LoadedModule{file, module.value()}));
-  for (size_t i = 0; i < module.value()->operator_count; ++i) {
-    const sluice_operator_desc* desc = module.value()->operators[i];
+  modules_.push_back(std::make_unique<LoadedModule>(LoadedModule{file, module}));
+  for (size_t i = 0; i < module->operator_count; ++i) {
+    const sluice_operator_desc* desc = module->operators[i];
     operators_[std::string(view(desc->type))] = {desc, modules_.back().get()};
   }
   return base::Status::ok();

@@ -44,6 +44,8 @@ class PluginRegistry {
   // for each. A file that was refused gives no operators at all.
   base::Status load_folders(const std::vector<std::string>& folders, LoadOptions options = {});
   base::Status load_file(const std::string& file, LoadOptions options = {});
+  // A module that is part of this program; checked as one from a file. `name` stands where messages name the file.
+  base::Status add_module(const std::string& name, const sluice_module* module);
 
   // Null when no plugin has it.
   const sluice_operator_desc* find(std::string_view type) const;
@@ -56,6 +58,7 @@ class PluginRegistry {
 
  private:
   base::Status fail(std::string file, std::string reason);
+  base::Status enter(const std::string& file, const sluice_module* module);
 
   std::map<std::string, RegisteredOperator, std::less<>> operators_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
