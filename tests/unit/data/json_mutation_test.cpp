@@ -9,6 +9,8 @@
 
 #define RAPIDJSON_HAS_STDSTRING 1
 #include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 #include <cstdlib>
 #include <random>
@@ -83,6 +85,12 @@ const rapidjson::Value* find(const rapidjson::Value& root, const std::string& pa
 
 constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag;
 
+std::string json(const rapidjson::Value& v) {
+  rapidjson::StringBuffer out;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(out);
+  v.Accept(writer);
+  return {out.GetString(), out.GetSize()};
+}
 bool same(const sluice_value& ours, const rapidjson::Value* theirs, bool* number) {
   const auto text = [&] { return std::string(ours.as.str.data, ours.as.str.size); };
   const auto string = [&] { return std::string(theirs->GetString(), theirs->GetStringLength()); };
@@ -96,7 +104,7 @@ bool same(const sluice_value& ours, const rapidjson::Value* theirs, bool* number
   }
   rapidjson::Document copy;
   copy.Parse<kFlags>(text());
-  return !copy.HasParseError() && (theirs->IsObject() ? ours.type == SLUICE_OBJECT : ours.type == SLUICE_ARRAY) && copy == *theirs;
+  return !copy.HasParseError() && (theirs->IsObject() ? ours.type == SLUICE_OBJECT : ours.type == SLUICE_ARRAY) && json(copy) == json(*theirs);
 }
 
 TEST_CASE("mutations of valid messages") {
@@ -158,6 +166,7 @@ TEST_CASE("check() and RapidJSON agree on what is valid, lone surrogates apart")
   Fixture f;
   for (int round = 0; round < 20000; ++round) {
     const std::string text = mutate(messages()[static_cast<size_t>(round) % messages().size()], random);
+    if (text.rfind('\xef', 0) == 0) continue;  // RapidJSON takes the first byte of a byte order mark for all of it
     rapidjson::Document theirs;
     theirs.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag>(text.data(), text.size());
     if (f.check(text) == !theirs.HasParseError()) continue;
