@@ -558,6 +558,7 @@ Job::~Job() = default;
 base::Result<std::unique_ptr<Job>> Job::create(const config::PipelineDocument& document, plugin::PluginRegistry& registry, JobOptions options,
                                                config::Diagnostics& diagnostics) {
   auto impl = std::make_unique<Impl>(document, registry, std::move(options));
+  impl->started_ms = impl->clock->now_ms();  // progress() may be called before run()
   SLUICE_TRY(impl->plan_graph(diagnostics));
   if (diagnostics.has_errors()) return base::Status::fatal("the pipeline has errors");
   return std::unique_ptr<Job>(new Job(std::move(impl)));
@@ -567,7 +568,6 @@ std::string Job::describe_plan() const { return impl_->plan.describe(); }
 
 base::Result<Outcome> Job::run() {
   Impl& m = *impl_;
-  m.started_ms = m.clock->now_ms();
   // `checkpoints: ` before a message: the start was refused for what the store or a sink holds (job.h).
   base::Status s = m.choose_restore().in("checkpoints");
   if (s.is_ok()) s = m.prepare_context();
@@ -632,7 +632,7 @@ observe::Progress Job::progress() const {
   }
   p.dead_letters = m.context.dead_letter_count.load();
   p.dead_letters_dir = m.document.dead_letters_dir;
-  for (size_t n = 0; n < m.context.gates.size(); ++n) {
+  for (size_t n = 0; p.phase != "starting" && n < m.context.gates.size(); ++n) {  // they are made while it starts
     if (m.context.gates[n] == nullptr || m.context.gates[n]->is_open()) continue;
     p.waiting_for.push_back("the gate of " + m.plan.nodes[n].id() + " is closed: the snapshot of its broadcast side is not complete");
   }
