@@ -7,6 +7,7 @@ namespace {
 
 constexpr uint8_t kVersion = 1;
 constexpr uint8_t kUnterminated = 1;
+constexpr uint8_t kGone = 2;
 
 template <class T>
 void put(char* out, T value) {
@@ -21,8 +22,7 @@ T get(const char* in) {
 
 }  // namespace
 
-// FNV-1a: the bytes are few, and the value must be the same in every build.
-uint64_t hash_head(std::string_view bytes) {
+uint64_t stable_hash(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
@@ -30,7 +30,7 @@ uint64_t hash_head(std::string_view bytes) {
 
 void FilePosition::encode(Encoded& out) const {
   put<uint8_t>(out, kVersion);
-  put<uint8_t>(out + 1, unterminated ? kUnterminated : 0);
+  put<uint8_t>(out + 1, static_cast<uint8_t>((unterminated ? kUnterminated : 0) | (gone ? kGone : 0)));
   put<uint16_t>(out + 2, identity.head_size);
   put<uint32_t>(out + 4, 0);
   put<uint64_t>(out + 8, offset);
@@ -44,6 +44,7 @@ std::optional<FilePosition> FilePosition::decode(std::string_view bytes) {
   if (bytes.size() != kEncodedSize || get<uint8_t>(bytes.data()) != kVersion) return std::nullopt;
   FilePosition p;
   p.unterminated = (get<uint8_t>(bytes.data() + 1) & kUnterminated) != 0;
+  p.gone = (get<uint8_t>(bytes.data() + 1) & kGone) != 0;
   p.identity.head_size = get<uint16_t>(bytes.data() + 2);
   p.offset = get<uint64_t>(bytes.data() + 8);
   p.row_start = get<uint64_t>(bytes.data() + 16);

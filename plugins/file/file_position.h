@@ -17,10 +17,11 @@ struct FileIdentity {
   uint16_t head_size = 0;  // how many first bytes went into head_hash
 };
 
-uint64_t hash_head(std::string_view bytes);
+// FNV-1a, 64 bits: the same in every build.
+uint64_t stable_hash(std::string_view bytes);
 
-// A value. Bytes on disk (48, little-endian): version u8 = 1, flags u8 (bit 0: unterminated), head_size u16, zero u32,
-// offset u64, row_start u64, line u64, inode u64, head_hash u64.
+// A value. Bytes on disk (48, little-endian): version u8 = 1, flags u8 (bit 0: unterminated, bit 1: gone), head_size
+// u16, zero u32, offset u64, row_start u64, line u64, inode u64, head_hash u64.
 struct FilePosition {
   static constexpr size_t kEncodedSize = 48;
   using Encoded = char[kEncodedSize];
@@ -29,6 +30,8 @@ struct FilePosition {
   uint64_t row_start = 0;     // first byte of the last row
   uint64_t line = 0;          // of the last row, counted from 1
   bool unterminated = false;  // the last row ended with the file, not with a newline
+  // The file was read to its end, and after that no file had its name: whatever has it later is a new one.
+  bool gone = false;
   FileIdentity identity;
 
   void encode(Encoded& out) const;

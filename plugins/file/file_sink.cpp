@@ -13,6 +13,8 @@
 #include <memory>
 #include <sstream>
 
+#include "file_position.h"
+
 namespace sluice::file {
 namespace {
 
@@ -65,15 +67,22 @@ Status FileSink::open() {
   std::error_code error;
   std::filesystem::create_directories(config().dir, error);
   if (error) return Status::fatal("cannot make the folder " + config().dir + ": " + error.message());
+  SLUICE_CHECK_OK(settle());
+  return remove_leftovers();
+}
+
+Status FileSink::settle() {
   SLUICE_CHECK_OK(read_marker());
   if (marker_) SLUICE_CHECK_OK(finish_rename(*marker_));
-  return remove_leftovers();
+  if (unsynced_) SLUICE_CHECK_OK(sync_folder(config().dir));
+  unsynced_ = false;
+  return Status::ok();
 }
 
 std::string FileSink::file_prefix() const { return prefix() + "-" + zero_padded(lane(), 2) + "-"; }
 std::string FileSink::file_name(uint64_t epoch) const { return file_prefix() + zero_padded(epoch, 10) + ".jsonl"; }
-std::string FileSink::temporary_name(uint64_t epoch) const {
-  return std::string(".").append(file_name(epoch)).append(kTemporaryEnd);
+std::string FileSink::temporary_name(const std::string& file, std::string_view lineage) {
+  return std::string(".").append(file).append(".").append(std::to_string(stable_hash(lineage))).append(kTemporaryEnd);
 }
 std::string FileSink::marker_path() const {
   return in_folder(".sluice-" + std::string(id()) + "-" + std::to_string(lane()) + ".json");
@@ -111,7 +120,7 @@ Status FileSink::read_marker() {
 // Step 4 of the marker's epoch, if a crash had kept it from being done.
 Status FileSink::finish_rename(const EpochMarker& marker) const {
   if (marker.file.empty()) return Status::ok();
-  const std::string from = in_folder("." + marker.file + kTemporaryEnd), to = in_folder(marker.file);
+  const std::string from = in_folder(temporary_name(marker.file, marker.lineage)), to = in_folder(marker.file);
   if (!exists(from)) return Status::ok();
   if (rename(from.c_str(), to.c_str()) != 0) return failed("rename to", to);
   return sync_folder(config().dir);
@@ -132,15 +141,18 @@ Status FileSink::remove_leftovers() const {
 
 Status FileSink::epoch_begin(uint64_t checkpoint) {
   file_.reset();
+  SLUICE_CHECK_OK(settle());
   if (!temporary_.empty()) unlink(temporary_.c_str());
   temporary_.clear();
   buffer_.clear();
   has_rows_ = false;
   epoch_ = checkpoint;
+  is_in_already_ = marker_ && marker_->lineage == lineage() && marker_->epoch >= checkpoint;
   return Status::ok();
 }
 
 Status FileSink::write(const Batch& in, uint32_t* consumed) {
+  if (is_in_already_) return Status::ok();
   for (uint32_t row = 0; row < in.size(); ++row) {
     *consumed = row;
     if (buffer_.size() >= kBufferSize) SLUICE_CHECK_OK(flush());
@@ -170,7 +182,7 @@ void FileSink::append_line(std::string_view json) {
 // What could not be written stays in the buffer.
 Status FileSink::flush() {
   if (!file_.is_open()) {
-    temporary_ = in_folder(temporary_name(epoch_));
+    temporary_ = in_folder(temporary_name(file_name(epoch_), lineage()));
     file_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file_.is_open()) return failed("create", temporary_);
   }
@@ -199,14 +211,13 @@ Status FileSink::sync_rows() {
 }
 
 Status FileSink::commit(uint64_t checkpoint) {
-  if (marker_ && marker_->lineage == lineage() && marker_->epoch >= checkpoint && !has_rows_)
-    return finish_rename(*marker_);
+  if (marker_ && marker_->lineage == lineage() && marker_->epoch >= checkpoint) return settle();
   const std::string name = has_rows_ ? file_name(checkpoint) : std::string();
-  const bool again = marker_ && marker_->lineage == lineage() && marker_->epoch == checkpoint;
-  if (has_rows_ && !again && exists(in_folder(name)))
+  if (has_rows_ && exists(in_folder(name)))
     return Status::fatal(in_folder(name) +
                          " is there already and is not of this run: move it away, or choose another `dir` or `prefix`");
   if (has_rows_) SLUICE_CHECK_OK(sync_rows());
+  unsynced_ = true;
   EpochMarker m{std::string(pipeline()), std::string(lineage()), name, checkpoint};
   SLUICE_CHECK_OK(write_file_atomically(marker_path(), m.to_json()));
   // The epoch is in: nothing may remove its temporary any more, and a repeated commit only finishes the last step.
@@ -214,10 +225,13 @@ Status FileSink::commit(uint64_t checkpoint) {
   file_.reset();
   temporary_.clear();
   has_rows_ = false;
-  return finish_rename(*marker_);
+  SLUICE_CHECK_OK(finish_rename(*marker_));
+  unsynced_ = false;
+  return Status::ok();
 }
 
 Status FileSink::last_committed(uint64_t* checkpoint, std::string* lineage) {
+  SLUICE_CHECK_OK(settle());
   *checkpoint = marker_ ? marker_->epoch : 0;
   *lineage = marker_ ? marker_->lineage : std::string();
   return Status::ok();

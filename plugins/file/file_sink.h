@@ -44,9 +44,12 @@ class FileSink final : public Sink<FileSinkConfig> {
   std::string prefix() const { return config().prefix.value_or(std::string(id())); }
   std::string file_prefix() const;  // "orders-03-"
   std::string file_name(uint64_t epoch) const;
-  std::string temporary_name(uint64_t epoch) const;
+  // Another lineage's temporary of the same epoch has another name.
+  static std::string temporary_name(const std::string& file, std::string_view lineage);
   std::string in_folder(const std::string& name) const { return config().dir + "/" + name; }
   std::string marker_path() const;
+  // What the marker on disk says, with its last step done: an attempt to commit may have got further than its answer.
+  Status settle();
   Status read_marker();
   Status finish_rename(const EpochMarker& marker) const;
   Status remove_leftovers() const;
@@ -60,6 +63,8 @@ class FileSink final : public Sink<FileSinkConfig> {
   std::string temporary_;  // its path
   std::string buffer_;
   bool has_rows_ = false;
+  bool is_in_already_ = false;  // the epoch that is given again is in the folder: its rows are passed over
+  bool unsynced_ = false;       // a commit has begun and not ended: the folder may hold renames that are not durable
 };
 
 }  // namespace sluice::file

@@ -203,7 +203,13 @@ Status FileSource::look_for_more(SplitFile& file) {
   set_waiting(file, news == SplitFile::News::kMissing);
   switch (news) {
     case SplitFile::News::kNone:
+      return Status::ok();
     case SplitFile::News::kMissing:
+      if (FilePosition at_end = file.position(); !at_end.gone && at_end.offset == progress.seen_size) {
+        at_end.gone = true;
+        file.set_position(at_end);
+        tell_position(file);
+      }
       return Status::ok();
     case SplitFile::News::kMore:
       progress.at_end = false;
@@ -299,6 +305,7 @@ Status FileSource::read_rest(SplitFile& file, std::string_view rest) {
 void FileSource::add_row(std::string_view line, FilePosition* next, uint64_t end) {
   ++next->line;
   next->offset = end;
+  next->gone = false;
   line = without_carriage_return(line);
   if (line.empty()) {
     ++rows_.empty_lines;

@@ -15,7 +15,7 @@ needs no newline. A missing file, a pattern without match and an empty folder st
 
 **Followed** (`follow: true`): the source never ends. New bytes, and with a folder or a pattern new files, are seen within 100 ms
 or at the host's next look for splits. A last line without newline waits until it is complete. A file that is not there yet is
-waited for. When the file is renamed and a new one gets its name (log rotation), the old one is read to its end first, then the
+waited for; one that is deleted after it was read to its end is done with. When the file is renamed and a new one gets its name (log rotation), the old one is read to its end first, then the
 new one from its beginning; this also works when it happened once while the job was down, as long as the old file is still in
 the same folder. Files in between, from further rotations while the job was down, are not read; a warning names them. A folder or pattern must not match the names of rotated files, or their rows come twice.
 
@@ -38,7 +38,7 @@ A file appears under its name when its checkpoint is complete, whole and never t
 each row exactly once, also after crashes. A checkpoint without rows makes no file. How soon rows can be seen is the
 pipeline's checkpoint interval.
 
-Names that begin with a dot are the sink's own: `.<file>.tmp` is being written, `.sluice-<id>-<lane>.json` says up to which
+Names that begin with a dot are the sink's own: `.<file>.….tmp` is being written, `.sluice-<id>-<lane>.json` says up to which
 checkpoint the files are complete. Keep the latter beside the files. Without it, and after `--from` or with a new checkpoint
 store, the sink refuses to write over files that are there: move them away, or choose another `dir` or `prefix`.
 )md";

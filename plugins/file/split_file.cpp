@@ -63,8 +63,12 @@ Status SplitFile::open(bool look_for_renamed, std::string* gap) {
   }
   // Another inode with the same content: the file was copied to where it is now.
   if (reason.empty()) return use(std::move(file), *restored_);
-  *gap = reason;
-  return Status::ok();
+  if (!restored_->gone) {
+    *gap = reason;
+    return Status::ok();
+  }
+  restored_.reset();
+  return file.is_open() ? use(std::move(file), FilePosition()) : Status::ok();
 }
 
 void SplitFile::start_anew() {
@@ -82,6 +86,7 @@ Status SplitFile::use(FileDescriptor file, const FilePosition& position) {
   if (fstat(file.get(), &info) != 0) return failed("look at", path_, errno);
   if (!S_ISREG(info.st_mode)) return Status::fatal(path_ + " is not a regular file");
   position_ = position;
+  position_.gone = false;
   size_ = static_cast<uint64_t>(info.st_size);
   SLUICE_CHECK_OK(identify(file.get(), info, FileIdentity::kMaxHeadSize, &position_.identity));
   if (position_.unterminated && size_ > position_.offset) {
@@ -103,7 +108,7 @@ Status SplitFile::identify(int fd, const struct stat& info, uint16_t head_size, 
   SLUICE_CHECK_OK(read_fully(fd, path_, 0, head, head_size, &got));
   out->inode = info.st_ino;
   out->head_size = static_cast<uint16_t>(got);
-  out->head_hash = hash_head({head, got});
+  out->head_hash = stable_hash({head, got});
   return Status::ok();
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "file_position.h"
 #include "sluice/testing/harness.hpp"
 #include "support/temp_folder.h"
 
@@ -14,6 +15,7 @@ using sluice::file::FileSink;
 using sluice::tests::TempFolder;
 using Names = std::vector<std::string>;
 using Sink = sluice::testing::Harness<FileSink>;
+constexpr char kLineage[] = "lineage-1";
 
 std::string options(const TempFolder& folder, const std::string& more = "prefix: out") {
   return "{dir: '" + folder.path() + "'" + (more.empty() ? "" : ", " + more) + "}";
@@ -26,6 +28,51 @@ std::string all_rows(const TempFolder& folder) {
     if (name.front() != '.') text += folder.read(name);
   return text;
 }
+
+std::string file_name(uint64_t epoch) { return "out-00-000000000" + std::to_string(epoch) + ".jsonl"; }
+// Of a sink whose lineage is the harness's own.
+std::string temporary_name(uint64_t epoch) {
+  return "." + file_name(epoch) + "." + std::to_string(sluice::file::stable_hash(kLineage)) + ".tmp";
+}
+
+// For the calls of the contract one by one, which the harness makes all at once.
+struct OneRowHost {
+  sluice_host host{};
+  sluice_context context{};
+  OneRowHost() {
+    host.struct_size = sizeof host;
+    context.struct_size = sizeof context;
+    context.host = &host;
+    context.lanes = 1;
+    context.operator_id = sluice::str("op");
+    context.pipeline = sluice::str("p");
+    context.lineage = sluice::str("L");
+    context.json = [](const sluice_context*, const sluice_batch*, uint32_t, sluice_str* text,
+                      sluice_error*) -> sluice_code {
+      *text = sluice::str("{}");
+      return SLUICE_OK;
+    };
+    context.parse = [](const sluice_context*, const sluice_value*, sluice_value* out, sluice_error*) -> sluice_code {
+      static const sluice_member members[] = {
+          {sluice::str("format"), sluice::Value::integer(1).raw()},
+          {sluice::str("pipeline"), sluice::Value::string("p").raw()},
+          {sluice::str("lineage"), sluice::Value::string("L").raw()},
+          {sluice::str("epoch"), sluice::Value::integer(7).raw()},
+          {sluice::str("file"), sluice::Value::string("op-00-0000000007.jsonl").raw()}};
+      out->type = SLUICE_MAP;
+      out->as.map.members = members;
+      out->as.map.size = 5;
+      return SLUICE_OK;
+    };
+  }
+  sluice::Status write_row(FileSink& sink) const {
+    sluice_batch batch{};
+    batch.struct_size = sizeof batch;
+    batch.size = 1;
+    uint32_t consumed = 0;
+    return sink.write(sluice::Batch(&context, batch), &consumed);
+  }
+};
 
 }  // namespace
 
@@ -104,16 +151,15 @@ TEST_CASE("killed inside of the commit: each state on disk leads to the same fil
   const std::string marker_before = folder.read(".sluice-op-0.json");
   h.push("{\"a\":2}");
   const uint64_t second = h.checkpoint_uncommitted();
-  const auto name = [](uint64_t n) { return "out-00-000000000" + std::to_string(n) + ".jsonl"; };
 
   SECTION("only a part of the temporary was written") {
     h.crash();
-    folder.write("." + name(second) + ".tmp", "{\"a\"");
+    folder.write(temporary_name(second), "{\"a\"");
   }
   SECTION("the temporary was complete, the marker the old one") {
     h.commit();
     h.crash();
-    folder.rename(name(second), "." + name(second) + ".tmp");
+    folder.rename(file_name(second), temporary_name(second));
     folder.write(".sluice-op-0.json", marker_before);
   }
   SECTION("a marker was half written") {
@@ -123,7 +169,7 @@ TEST_CASE("killed inside of the commit: each state on disk leads to the same fil
   SECTION("the marker was in place, the temporary not yet renamed") {
     h.commit();
     h.crash();
-    folder.rename(name(second), "." + name(second) + ".tmp");
+    folder.rename(file_name(second), temporary_name(second));
   }
   SECTION("everything was done, and is told again") {
     h.commit();
@@ -131,7 +177,7 @@ TEST_CASE("killed inside of the commit: each state on disk leads to the same fil
   }
   h.restore();
   CHECK(h.last_committed().first == second);
-  CHECK(folder.names() == Names{".sluice-op-0.json", name(first), name(second)});
+  CHECK(folder.names() == Names{".sluice-op-0.json", file_name(first), file_name(second)});
   CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n");
 }
 
@@ -210,12 +256,54 @@ TEST_CASE("a full disk is waited for", "[file.sink]") {
   h.open();
   h.push("{\"a\":1}");
   const uint64_t n = h.checkpoint_uncommitted();
-  std::filesystem::create_symlink("/dev/full", folder.path(".out-00-000000000" + std::to_string(n) + ".jsonl.tmp"));
+  std::filesystem::create_symlink("/dev/full", folder.path(temporary_name(n)));
   const sluice::Status s = h.try_commit();
   CHECK(s.code() == SLUICE_RETRY);
   CHECK_THAT(s.message(), Catch::Matchers::Contains("No space left"));
   h.commit();  // epoch_begin removes what was there; this time there is room
   CHECK(all_rows(folder) == "{\"a\":1}\n");
+}
+
+TEST_CASE("a commit that got no further than its marker is finished before the next epoch", "[file.sink]") {
+  TempFolder folder;
+  Sink h(options(folder));
+  h.open();
+  h.push("{\"a\":1}");
+  const uint64_t first = h.checkpoint();
+  folder.rename(file_name(first), temporary_name(first));
+  h.push("{\"a\":2}");
+  SECTION("the host goes on") { h.checkpoint(); }
+  SECTION("the host asks") {
+    CHECK(h.last_committed().first == first);
+    CHECK(folder.has(file_name(first)));
+    h.checkpoint();
+  }
+  SECTION("the host tells it again") {
+    h.checkpoint_uncommitted();
+    h.commit();
+  }
+  h.crash();
+  h.restore();
+  CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n");
+}
+
+TEST_CASE("an epoch that is in is passed over when its rows come again", "[file.sink]") {
+  TempFolder folder;
+  sluice::file::FileSinkConfig config;
+  config.dir = folder.path();
+  OneRowHost host;
+  FileSink sink;
+  sink.attach(&host.context, config);
+  sluice_needs needs{};
+  REQUIRE(sink.run_needs(&needs).is_ok());
+  REQUIRE(sink.open().is_ok());
+  for (int time = 0; time < 3; ++time) {
+    REQUIRE(sink.epoch_begin(7).is_ok());
+    REQUIRE(host.write_row(sink).is_ok());
+    REQUIRE(sink.commit(7).is_ok());
+  }
+  CHECK(all_rows(folder) == "{}\n");
+  CHECK(folder.names() == Names{".sluice-op-0.json", "op-00-0000000007.jsonl"});
 }
 
 TEST_CASE("folders are made, prefixes are checked", "[file.sink]") {

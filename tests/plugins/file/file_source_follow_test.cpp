@@ -212,6 +212,39 @@ TEST_CASE("what two rotations while the job was down may have skipped is named",
   CHECK(named == 1);
 }
 
+TEST_CASE("a file that is deleted after it was read is no gap", "[file.source][follow]") {
+  TempFolder folder;
+  folder.write("a.log", "one\n");
+  Follower f(folder.path("a.log"));
+  CHECK(f.next() == Lines{"one"});
+  SECTION("seen while the job ran") {
+    folder.remove("a.log");
+    CHECK(f.next().empty());
+    f->checkpoint();
+    f->crash();
+    f->restore();
+    CHECK(f.next().empty());
+    folder.write("a.log", "new\n");
+    CHECK(f.next() == Lines{"new"});
+  }
+  SECTION("and there is a new one when the job comes back") {
+    folder.remove("a.log");
+    CHECK(f.next().empty());
+    f->checkpoint();
+    f->crash();
+    folder.write("a.log", "new\n");
+    f->restore();
+    CHECK(f.next() == Lines{"new"});
+  }
+  SECTION("but what was added meanwhile cannot be known when nobody looked") {
+    f->checkpoint();
+    f->crash();
+    folder.remove("a.log");
+    f->restore();
+    CHECK(f.next_status().code() == SLUICE_FATAL);
+  }
+}
+
 TEST_CASE("a file that is emptied while it is followed is a gap", "[file.source][follow]") {
   TempFolder folder;
   folder.write("a.log", "one\ntwo\n");
