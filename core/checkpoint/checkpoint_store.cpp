@@ -31,10 +31,14 @@ std::string random_lineage() {
 
 const char* to_string(CheckpointHealth health) {
   switch (health) {
-    case CheckpointHealth::kComplete: return "complete";
-    case CheckpointHealth::kDamaged: return "damaged";
-    case CheckpointHealth::kIncomplete: return "incomplete";
-    case CheckpointHealth::kForeign: return "foreign";
+    case CheckpointHealth::kComplete:
+      return "complete";
+    case CheckpointHealth::kDamaged:
+      return "damaged";
+    case CheckpointHealth::kIncomplete:
+      return "incomplete";
+    case CheckpointHealth::kForeign:
+      return "foreign";
   }
   return "unknown";
 }
@@ -64,7 +68,8 @@ base::Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open_read_only(c
   impl->clock = &impl->system_clock;
   std::optional<StoreRecord> record;
   std::error_code ec;
-  if (!fs::is_directory(dir, ec)) return base::Status::fatal(fmt::format("there are no checkpoints: {} is not a directory", dir));
+  if (!fs::is_directory(dir, ec))
+    return base::Status::fatal(fmt::format("there are no checkpoints: {} is not a directory", dir));
   SLUICE_TRY(impl->dir.read_record(&record));
   if (record) impl->record = *record;
   return std::unique_ptr<CheckpointStore>(new CheckpointStore(std::move(impl)));
@@ -107,8 +112,9 @@ base::Status CheckpointStore::Impl::remove_unreferenced() {
   auto files = dir.shared_files();
   if (!files.is_ok()) return files.status();
   for (const std::string& name : files.value()) {
-    const bool used = shared_of_pending.contains(name) || shared_of_unreadable.contains(name) ||
-                      std::any_of(shared_of.begin(), shared_of.end(), [&](const auto& c) { return c.second.contains(name); });
+    const bool used =
+        shared_of_pending.contains(name) || shared_of_unreadable.contains(name) ||
+        std::any_of(shared_of.begin(), shared_of.end(), [&](const auto& c) { return c.second.contains(name); });
     if (used) continue;
     const std::string path = dir.shared() + "/" + name;
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) return file_error(errno, "cannot remove " + path);
@@ -116,8 +122,8 @@ base::Status CheckpointStore::Impl::remove_unreferenced() {
   return base::Status::ok();
 }
 
-// First the name goes, at once and durably; then the contents; shared files last: at no moment does a checkpoint that can
-// be seen refer to something that was removed.
+// First the name goes, at once and durably; then the contents; shared files last: at no moment does a checkpoint that
+// can be seen refer to something that was removed.
 base::Status CheckpointStore::Impl::remove_checkpoint(uint64_t number) {
   SLUICE_TRY(rename_path(dir.checkpoint(number), dir.removed(number)));
   SLUICE_TRY(sync_directory(dir.path()));
@@ -169,10 +175,12 @@ std::vector<CheckpointInfo> CheckpointStore::list() const {
       Manifest manifest;
       bool foreign = false;
       const VerifyReport report = impl_->dir.verify(number, /*with_contents=*/false, &manifest, &foreign);
-      if (!report.is_ok() && ::access(impl_->dir.checkpoint(number).c_str(), F_OK) != 0) continue;  // retention was quicker
+      if (!report.is_ok() && ::access(impl_->dir.checkpoint(number).c_str(), F_OK) != 0)
+        continue;  // retention was quicker
       info.number = number;
-      info.health = foreign ? CheckpointHealth::kForeign
-                            : report.is_ok() ? CheckpointHealth::kComplete : CheckpointHealth::kDamaged;
+      info.health = foreign          ? CheckpointHealth::kForeign
+                    : report.is_ok() ? CheckpointHealth::kComplete
+                                     : CheckpointHealth::kDamaged;
       info.problem = report.text();
       info.lineage = manifest.lineage;
       info.created_ms = manifest.created_ms;
@@ -181,7 +189,8 @@ std::vector<CheckpointInfo> CheckpointStore::list() const {
       infos.push_back(std::move(info));
     }
   }
-  std::sort(infos.begin(), infos.end(), [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.number < b.number; });
+  std::sort(infos.begin(), infos.end(),
+            [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.number < b.number; });
   return infos;
 }
 
@@ -239,14 +248,16 @@ base::Result<Manifest> CheckpointStore::Impl::newest(bool skip_damaged, std::vec
     bool foreign = false;
     const VerifyReport report = dir.verify(*it, /*with_contents=*/true, &manifest, &foreign);
     if (!report.is_ok()) {
-      problems.push_back(fmt::format("checkpoint {} {}: {}", *it, foreign ? "cannot be read" : "is damaged", report.text()));
+      problems.push_back(
+          fmt::format("checkpoint {} {}: {}", *it, foreign ? "cannot be read" : "is damaged", report.text()));
       continue;
     }
     if (problems.empty() || skip_damaged) {
       if (skipped != nullptr) *skipped = std::move(problems);
       return manifest;
     }
-    return base::Status::fatal(fmt::format("{}\nthe newest usable checkpoint before it is {}", fmt::join(problems, "\n"), *it));
+    return base::Status::fatal(
+        fmt::format("{}\nthe newest usable checkpoint before it is {}", fmt::join(problems, "\n"), *it));
   }
   if (problems.empty()) return Manifest{};
   return base::Status::fatal(fmt::format("{}\nthere is no usable checkpoint before it", fmt::join(problems, "\n")));
@@ -288,7 +299,8 @@ base::Result<uint64_t> CheckpointStore::reserve_number() {
   return impl_->record.last_number;
 }
 
-base::Status CheckpointStore::materialize_lane(const Manifest& manifest, uint32_t lane, const std::string& target) const {
+base::Status CheckpointStore::materialize_lane(const Manifest& manifest, uint32_t lane,
+                                               const std::string& target) const {
   const ManifestLane* files = manifest.find_lane(lane);
   if (files == nullptr) return base::Status::fatal(fmt::format("checkpoint {} has no lane {}", manifest.number, lane));
   std::error_code ec;

@@ -33,7 +33,7 @@ struct CheckpointInfo {
   std::string problem;  // unless complete
   std::string lineage;
   int64_t created_ms = 0;
-  uint64_t bytes = 0;   // of all files it refers to
+  uint64_t bytes = 0;  // of all files it refers to
   bool pinned = false;
 };
 
@@ -53,8 +53,8 @@ struct VerifyReport {
 
 class CheckpointStore;
 
-// A checkpoint that is being written. Movable; ends with complete(), or is abandoned and its files are removed when it is
-// destroyed. add_* may be called from several threads; complete() after all of them. The store outlives it.
+// A checkpoint that is being written. Movable; ends with complete(), or is abandoned and its files are removed when it
+// is destroyed. add_* may be called from several threads; complete() after all of them. The store outlives it.
 class PendingCheckpoint {
  public:
   PendingCheckpoint(PendingCheckpoint&&) noexcept;
@@ -82,11 +82,12 @@ class PendingCheckpoint {
   std::unique_ptr<Impl> impl_;
 };
 
-// One process holds the store for writing, by an exclusive lock. Thread-safe, but only one pending checkpoint at a time.
+// One process holds the store for writing, by an exclusive lock. Thread-safe, but only one pending checkpoint at a
+// time.
 class CheckpointStore {
  public:
-  // Creates the directory when needed, takes the lock (kFatal with the holder's pid when another process has it), removes
-  // what crashed processes left behind.
+  // Creates the directory when needed, takes the lock (kFatal with the holder's pid when another process has it),
+  // removes what crashed processes left behind.
   static base::Result<std::unique_ptr<CheckpointStore>> open(const std::string& dir, StoreOptions options = {});
   // For list, load, verify, latest beside a running process: takes no lock, changes nothing.
   static base::Result<std::unique_ptr<CheckpointStore>> open_read_only(const std::string& dir);
@@ -96,18 +97,18 @@ class CheckpointStore {
 
   const std::string& dir() const noexcept;
 
-  std::vector<CheckpointInfo> list() const;  // ascending
-  base::Result<Manifest> load(uint64_t number) const;          // the manifest alone
-  base::Result<VerifyReport> verify(uint64_t number) const;    // reads every byte
-  base::Result<Manifest> load_verified(uint64_t number) const; // kFatal: names number and damage
+  std::vector<CheckpointInfo> list() const;                     // ascending
+  base::Result<Manifest> load(uint64_t number) const;           // the manifest alone
+  base::Result<VerifyReport> verify(uint64_t number) const;     // reads every byte
+  base::Result<Manifest> load_verified(uint64_t number) const;  // kFatal: names number and damage
   // The newest checkpoint, verified. number 0 and an empty lineage: the store has none. When the newest one is damaged
   // or foreign: kFatal with its number, file, expected and found, and the newest usable one before it.
   base::Result<Manifest> latest() const;
   // As latest(), but takes the newest usable one; *skipped gets a line for each that is not. None usable: kFatal.
   base::Result<Manifest> latest_usable(std::vector<std::string>* skipped) const;
 
-  // Says what this run starts from; before the first reserve_number(). The lineage is kept when `restored` is the newest
-  // checkpoint in the store and of the store's lineage, else a new one begins. Null: from scratch.
+  // Says what this run starts from; before the first reserve_number(). The lineage is kept when `restored` is the
+  // newest checkpoint in the store and of the store's lineage, else a new one begins. Null: from scratch.
   base::Status begin_run(const Manifest* restored);
   std::string lineage() const;
 
@@ -124,8 +125,8 @@ class CheckpointStore {
 
   base::Status pin(uint64_t number);  // retention leaves it alone
   base::Status unpin(uint64_t number);
-  base::Status remove(uint64_t number);  // also a damaged or foreign one
-  base::Status retention_status() const; // of the last retention
+  base::Status remove(uint64_t number);   // also a damaged or foreign one
+  base::Status retention_status() const;  // of the last retention
   uint64_t shared_bytes() const;
 
  private:

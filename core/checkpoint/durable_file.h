@@ -18,8 +18,10 @@ base::Status create_directory(const std::string& dir);  // exists already: OK; p
 base::Status write_file(const std::string& path, std::string_view content);
 // Replaces `path` as a whole: temporary name, sync, rename, sync of the directory.
 base::Status replace_file(const std::string& path, std::string_view content);
-base::Status read_file(const std::string& path, std::string* content);  // a missing file: kFatal, "No such file or directory"
-base::Status copy_file(const std::string& from, const std::string& to);  // synced; not the directory. `to` must not exist
+base::Status read_file(const std::string& path,
+                       std::string* content);  // a missing file: kFatal, "No such file or directory"
+base::Status copy_file(const std::string& from,
+                       const std::string& to);  // synced; not the directory. `to` must not exist
 base::Status link_or_copy(const std::string& from, const std::string& to);
 base::Status rename_path(const std::string& from, const std::string& to);  // not synced
 base::Status remove_tree(const std::string& path);

@@ -109,9 +109,9 @@ struct Manifest {
   std::vector<ManifestSource> sources;
   std::vector<ManifestWatermark> watermarks;
   std::vector<ManifestGate> gates;
-  std::vector<ManifestStore> stores;  // one for each of `lanes`
-  std::vector<ManifestLane> lanes;    // filled by PendingCheckpoint
-  std::vector<ManifestSpool> spools;  // filled by PendingCheckpoint
+  std::vector<ManifestStore> stores;     // one for each of `lanes`
+  std::vector<ManifestLane> lanes;       // filled by PendingCheckpoint
+  std::vector<ManifestSpool> spools;     // filled by PendingCheckpoint
   std::vector<ManifestExtraFile> files;  // filled by PendingCheckpoint
   std::map<std::string, std::string> extra;
 

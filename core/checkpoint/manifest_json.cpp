@@ -102,8 +102,9 @@ class JsonIn {
     *out = value->GetBool();
   }
   template <class Integer>
-  requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
-  void get(const rapidjson::Value& in, const char* name, Integer* out, bool required = true) {
+  requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>) void get(const rapidjson::Value& in,
+                                                                                   const char* name, Integer* out,
+                                                                                   bool required = true) {
     const rapidjson::Value* value = field(in, name, required);
     if (value == nullptr) return;
     if constexpr (std::is_signed_v<Integer>) {
@@ -111,7 +112,8 @@ class JsonIn {
       *out = value->GetInt64();
     } else {
       if (!value->IsUint64() || value->GetUint64() > std::numeric_limits<Integer>::max()) {
-        return fail(fmt::format("field \"{}\" is not a number from 0 to {}", name, std::numeric_limits<Integer>::max()));
+        return fail(
+            fmt::format("field \"{}\" is not a number from 0 to {}", name, std::numeric_limits<Integer>::max()));
       }
       *out = static_cast<Integer>(value->GetUint64());
     }
@@ -346,7 +348,8 @@ base::Result<Manifest> read_manifest(std::string_view text) {
   rapidjson::Document json;
   json.Parse<rapidjson::kParseFullPrecisionFlag>(body.data(), body.size());
   if (json.HasParseError()) {
-    return damaged(fmt::format("not JSON at byte {}: {}", json.GetErrorOffset(), rapidjson::GetParseError_En(json.GetParseError())));
+    return damaged(fmt::format("not JSON at byte {}: {}", json.GetErrorOffset(),
+                               rapidjson::GetParseError_En(json.GetParseError())));
   }
   std::string problem;
   JsonIn in(&problem);
@@ -355,9 +358,10 @@ base::Result<Manifest> read_manifest(std::string_view text) {
   in.get(json, "format", &format);
   in.get(json, "compat", &compat);
   if (problem.empty() && compat > kManifestFormat) {
-    return base::Status::unsupported(fmt::format(
-        "written by a newer version of sluice: manifest format {} can be read since format {}, this version knows format {}",
-        format, compat, kManifestFormat));
+    return base::Status::unsupported(
+        fmt::format("written by a newer version of sluice: manifest format {} can be read since format {}, this "
+                    "version knows format {}",
+                    format, compat, kManifestFormat));
   }
   Manifest manifest;
   if (problem.empty()) read_body(in, json, manifest);

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cctype>
+#include <cerrno>
 #include <mutex>
 
 #include "base/failpoint.h"
@@ -52,7 +52,8 @@ struct PendingCheckpoint::Impl {
   base::Status remember(base::Status status);
   base::Status add_lane(const state::SnapshotFiles& snapshot, ManifestLane* lane);
   base::Status add_shared(const std::string& path, const ManifestFile& file);
-  base::Status take(const std::string& from, const std::string& name, bool may_link, std::string* sha256, uint64_t* size);
+  base::Status take(const std::string& from, const std::string& name, bool may_link, std::string* sha256,
+                    uint64_t* size);
   base::Status write(const Manifest& manifest);
 };
 
@@ -102,8 +103,8 @@ base::Status PendingCheckpoint::Impl::remember(base::Status status) {
   return status;
 }
 
-base::Status PendingCheckpoint::Impl::take(const std::string& from, const std::string& name, bool may_link, std::string* sha256,
-                                           uint64_t* size) {
+base::Status PendingCheckpoint::Impl::take(const std::string& from, const std::string& name, bool may_link,
+                                           std::string* sha256, uint64_t* size) {
   const std::string to = folder + "/" + name;
   const std::string parent = to.substr(0, to.rfind('/'));
   SLUICE_TRY(create_directory(parent));
@@ -125,7 +126,8 @@ base::Status PendingCheckpoint::Impl::add_shared(const std::string& path, const 
   struct stat info;
   if (::stat(target.c_str(), &info) == 0) {
     if (static_cast<uint64_t>(info.st_size) == file.size) return base::Status::ok();
-    if (::unlink(target.c_str()) != 0) return file_error(errno, "cannot replace " + target);  // damaged: a whole one is here
+    if (::unlink(target.c_str()) != 0)
+      return file_error(errno, "cannot replace " + target);  // damaged: a whole one is here
   }
   if (::link(path.c_str(), target.c_str()) == 0) return sync_file(target);
   if (errno == EEXIST) return base::Status::ok();  // another lane had the same bytes
@@ -152,7 +154,8 @@ base::Status PendingCheckpoint::Impl::add_lane(const state::SnapshotFiles& snaps
     const std::string path = snapshot.dir + "/" + file.name;
     if (!StoreDirectory::is_shared(file)) {
       // Copied: RocksDB links OPTIONS files of several snapshots to one, and damage of one would be damage of all.
-      SLUICE_TRY(take(path, StoreDirectory::lane_folder(lane->lane) + "/" + file.name, /*may_link=*/false, &file.sha256, &file.size));
+      SLUICE_TRY(take(path, StoreDirectory::lane_folder(lane->lane) + "/" + file.name, /*may_link=*/false, &file.sha256,
+                      &file.size));
     } else {
       const auto it = known.find(file.name);
       if (it != known.end() && it->second.size == file.size) {
@@ -179,7 +182,8 @@ base::Status PendingCheckpoint::add_lane_state(const state::SnapshotFiles& snaps
   return base::Status::ok();
 }
 
-base::Status PendingCheckpoint::add_spool(const std::string& operator_id, uint32_t lane, uint64_t rows, const std::string& path) {
+base::Status PendingCheckpoint::add_spool(const std::string& operator_id, uint32_t lane, uint64_t rows,
+                                          const std::string& path) {
   ManifestSpool spool;
   spool.operator_id = operator_id;
   spool.lane = lane;
@@ -230,8 +234,9 @@ base::Result<Manifest> PendingCheckpoint::complete(Manifest manifest) {
     if (!impl_->failed.is_ok()) return base::Status(impl_->failed);
     const auto by_lane = [](const auto& a, const auto& b) { return a.lane < b.lane; };
     std::sort(impl_->lanes.begin(), impl_->lanes.end(), by_lane);
-    std::sort(impl_->spools.begin(), impl_->spools.end(),
-              [](const ManifestSpool& a, const ManifestSpool& b) { return std::tie(a.operator_id, a.lane) < std::tie(b.operator_id, b.lane); });
+    std::sort(impl_->spools.begin(), impl_->spools.end(), [](const ManifestSpool& a, const ManifestSpool& b) {
+      return std::tie(a.operator_id, a.lane) < std::tie(b.operator_id, b.lane);
+    });
     manifest.lanes = impl_->lanes;
     manifest.spools = impl_->spools;
     manifest.files = impl_->files;

@@ -28,7 +28,8 @@ class Planner {
 
  private:
   const ManifestOperator* current_operator(const std::string& id) const {
-    const auto it = std::find_if(current_.operators.begin(), current_.operators.end(), [&](const auto& op) { return op.id == id; });
+    const auto it =
+        std::find_if(current_.operators.begin(), current_.operators.end(), [&](const auto& op) { return op.id == id; });
     return it == current_.operators.end() ? nullptr : &*it;
   }
   bool dropped(const std::string& what) {
@@ -87,17 +88,18 @@ std::string Planner::describe(const std::string& id) const {
   const Held held = this->held(id);
   if (held.splits > 0) parts.push_back(fmt::format("positions of {} splits", held.splits));
   if (held.timers > 0) parts.push_back(fmt::format("{} timers", held.timers));
-  if (held.spooled_rows > 0) parts.push_back(fmt::format("{} rows that may not have been written yet", held.spooled_rows));
+  if (held.spooled_rows > 0)
+    parts.push_back(fmt::format("{} rows that may not have been written yet", held.spooled_rows));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 // An operator that is new here and looks like the one that is gone.
 std::string Planner::renamed_to(const ManifestOperator& gone) const {
   for (const ManifestOperator& op : current_.operators) {
-    if (manifest_.find_operator(op.id) != nullptr || op.type != gone.type || op.states.size() != gone.states.size()) continue;
-    const bool same = std::equal(op.states.begin(), op.states.end(), gone.states.begin(), [](const auto& a, const auto& b) {
-      return a.name == b.name && a.kind == b.kind;
-    });
+    if (manifest_.find_operator(op.id) != nullptr || op.type != gone.type || op.states.size() != gone.states.size())
+      continue;
+    const bool same = std::equal(op.states.begin(), op.states.end(), gone.states.begin(),
+                                 [](const auto& a, const auto& b) { return a.name == b.name && a.kind == b.kind; });
     if (same) return op.id;
   }
   return {};
@@ -110,18 +112,20 @@ void Planner::match_states(const ManifestOperator& stored, const ManifestOperato
       drop(name, fmt::format("{} state, about {} entries", state.kind, state.entries));
       continue;
     }
-    const auto declared = std::find_if(now.states.begin(), now.states.end(), [&](const auto& s) { return s.name == state.name; });
+    const auto declared =
+        std::find_if(now.states.begin(), now.states.end(), [&](const auto& s) { return s.name == state.name; });
     if (declared == now.states.end()) {
-      problem(fmt::format("the checkpoint has {} state \"{}\" of operator \"{}\" (about {} entries), but this version of {} does not "
-                          "declare it. To give it up: --drop-state {}",
-                          state.kind, state.name, stored.id, state.entries, now.type, name));
+      problem(fmt::format(
+          "the checkpoint has {} state \"{}\" of operator \"{}\" (about {} entries), but this version of {} does not "
+          "declare it. To give it up: --drop-state {}",
+          state.kind, state.name, stored.id, state.entries, now.type, name));
       continue;
     }
     state::StoredState was;
     state::StateDecl is;
     if (!state::parse_state_kind(state.kind, &was.decl.kind) || !state::parse_state_kind(declared->kind, &is.kind)) {
-      problem(fmt::format("operator \"{}\", state \"{}\": unknown kind \"{}\" or \"{}\"", stored.id, state.name, state.kind,
-                          declared->kind));
+      problem(fmt::format("operator \"{}\", state \"{}\": unknown kind \"{}\" or \"{}\"", stored.id, state.name,
+                          state.kind, declared->kind));
       continue;
     }
     was.decl.format_version = state.format;
@@ -130,18 +134,21 @@ void Planner::match_states(const ManifestOperator& stored, const ManifestOperato
     is.format_version = declared->format;
     is.compat_version = declared->compat;
     if (const std::string why = state::incompatibility(was, is); !why.empty()) {
-      problem(fmt::format("operator \"{}\", state \"{}\": {}. To give it up: --drop-state {}", stored.id, state.name, why, name));
+      problem(fmt::format("operator \"{}\", state \"{}\": {}. To give it up: --drop-state {}", stored.id, state.name,
+                          why, name));
       continue;
     }
     if (state.ttl_ms != declared->ttl_ms) {
-      plan_.notes.push_back(fmt::format(
-          "operator \"{}\", state \"{}\": the TTL changes from {} ms to {} ms (0: none); entries keep the expiry they have until they "
-          "are written again",
-          stored.id, state.name, state.ttl_ms, declared->ttl_ms));
+      plan_.notes.push_back(
+          fmt::format("operator \"{}\", state \"{}\": the TTL changes from {} ms to {} ms (0: none); entries keep the "
+                      "expiry they have until they "
+                      "are written again",
+                      stored.id, state.name, state.ttl_ms, declared->ttl_ms));
     }
   }
   for (const ManifestState& state : now.states) {
-    const bool known = std::any_of(stored.states.begin(), stored.states.end(), [&](const auto& s) { return s.name == state.name; });
+    const bool known =
+        std::any_of(stored.states.begin(), stored.states.end(), [&](const auto& s) { return s.name == state.name; });
     if (known) continue;
     plan_.started_empty.push_back(now.id + "/" + state.name);
     plan_.notes.push_back(fmt::format("operator \"{}\": state \"{}\" is new and starts empty", now.id, state.name));
@@ -162,9 +169,11 @@ void Planner::match_operator(const std::string& id) {
       plan_.notes.push_back(fmt::format("operator \"{}\" is gone; it had no state", id));
       return;
     }
-    bool all_dropped = stored != nullptr && !stored->states.empty() && held(id).splits + held(id).spooled_rows + held(id).timers == 0;
+    bool all_dropped =
+        stored != nullptr && !stored->states.empty() && held(id).splits + held(id).spooled_rows + held(id).timers == 0;
     if (all_dropped) {
-      for (const ManifestState& state : stored->states) all_dropped = all_dropped && drop_states_.contains(id + "/" + state.name);
+      for (const ManifestState& state : stored->states)
+        all_dropped = all_dropped && drop_states_.contains(id + "/" + state.name);
     }
     if (all_dropped) {
       for (const ManifestState& state : stored->states) {
@@ -176,13 +185,15 @@ void Planner::match_operator(const std::string& id) {
     std::string hint;
     if (stored != nullptr) {
       if (const std::string other = renamed_to(*stored); !other.empty()) {
-        hint = fmt::format(". Operator \"{}\" is new, of the same type and with the same state: if it was renamed, write `id: {}`",
-                           other, id);
+        hint = fmt::format(
+            ". Operator \"{}\" is new, of the same type and with the same state: if it was renamed, write `id: {}`",
+            other, id);
       }
     }
-    problem(fmt::format("the checkpoint has state of operator \"{}\" ({}), but the pipeline has no such operator{}. To give the state "
-                        "up: --drop-state {}",
-                        id, describe(id), hint, id));
+    problem(fmt::format(
+        "the checkpoint has state of operator \"{}\" ({}), but the pipeline has no such operator{}. To give the state "
+        "up: --drop-state {}",
+        id, describe(id), hint, id));
     return;
   }
   if (stored == nullptr) {
@@ -194,22 +205,26 @@ void Planner::match_operator(const std::string& id) {
       plan_.notes.push_back(fmt::format("operator \"{}\" was {}, is {}; it had no state", id, stored->type, now->type));
       return;
     }
-    problem(fmt::format("operator \"{}\" was {}, is now {}: its state ({}) does not fit. To give it up: --drop-state {}", id,
-                        stored->type, now->type, describe(id), id));
+    problem(
+        fmt::format("operator \"{}\" was {}, is now {}: its state ({}) does not fit. To give it up: --drop-state {}",
+                    id, stored->type, now->type, describe(id), id));
     return;
   }
-  const bool keyed = stored->timers > 0 || std::any_of(stored->states.begin(), stored->states.end(), [](const auto& state) {
-                       return state.kind == "value" || state.kind == "map";
-                     });
+  const bool keyed =
+      stored->timers > 0 || std::any_of(stored->states.begin(), stored->states.end(),
+                                        [](const auto& state) { return state.kind == "value" || state.kind == "map"; });
   if (stored->key != now->key && keyed) {
-    problem(fmt::format("operator \"{}\" was keyed by \"{}\", is now keyed by \"{}\": its state belongs to the old keys. To give it up: "
-                        "--drop-state {}",
-                        id, stored->key, now->key, id));
+    problem(
+        fmt::format("operator \"{}\" was keyed by \"{}\", is now keyed by \"{}\": its state belongs to the old keys. "
+                    "To give it up: "
+                    "--drop-state {}",
+                    id, stored->key, now->key, id));
     return;
   }
   match_states(*stored, *now);
   if (stored->parallelism != now->parallelism) {
-    plan_.notes.push_back(fmt::format("operator \"{}\": {} lanes become {}", id, stored->parallelism, now->parallelism));
+    plan_.notes.push_back(
+        fmt::format("operator \"{}\": {} lanes become {}", id, stored->parallelism, now->parallelism));
   }
   if (stored->version != now->version) {
     plan_.notes.push_back(fmt::format("operator \"{}\": version {} becomes {}", id, stored->version, now->version));
@@ -221,19 +236,22 @@ base::Result<RestorePlan> Planner::plan() {
   plan_.number = manifest_.number;
   plan_.rescale = manifest_.parallelism != current_.parallelism;
   if (manifest_.key_groups != current_.key_groups) {
-    problem(fmt::format("the checkpoint has {} key groups, the pipeline {}: the number cannot change", manifest_.key_groups,
-                        current_.key_groups));
+    problem(fmt::format("the checkpoint has {} key groups, the pipeline {}: the number cannot change",
+                        manifest_.key_groups, current_.key_groups));
   }
   if (manifest_.pipeline != current_.name) {
-    plan_.notes.push_back(fmt::format("the checkpoint was taken by pipeline \"{}\", this one is \"{}\"", manifest_.pipeline, current_.name));
+    plan_.notes.push_back(fmt::format("the checkpoint was taken by pipeline \"{}\", this one is \"{}\"",
+                                      manifest_.pipeline, current_.name));
   }
-  if (plan_.rescale) plan_.notes.push_back(fmt::format("parallelism {} becomes {}", manifest_.parallelism, current_.parallelism));
+  if (plan_.rescale)
+    plan_.notes.push_back(fmt::format("parallelism {} becomes {}", manifest_.parallelism, current_.parallelism));
 
   const std::set<std::string> stored = stored_ids();
   for (const std::string& id : stored) match_operator(id);
   for (const ManifestOperator& op : current_.operators) {
     if (stored.contains(op.id)) continue;
-    const bool source = std::find(current_.source_ids.begin(), current_.source_ids.end(), op.id) != current_.source_ids.end();
+    const bool source =
+        std::find(current_.source_ids.begin(), current_.source_ids.end(), op.id) != current_.source_ids.end();
     if (op.states.empty() && !source) {
       plan_.notes.push_back(fmt::format("operator \"{}\" is new", op.id));
       continue;
@@ -244,11 +262,12 @@ base::Result<RestorePlan> Planner::plan() {
   }
   for (const std::string& what : drop_states_) {
     // Not an error: it was given when the state was still there, and the command is being repeated.
-    if (!used_.contains(what)) plan_.notes.push_back(fmt::format("--drop-state {}: the checkpoint has no such operator or state", what));
+    if (!used_.contains(what))
+      plan_.notes.push_back(fmt::format("--drop-state {}: the checkpoint has no such operator or state", what));
   }
   if (!problems_.empty()) {
-    return base::Status::fatal(fmt::format("checkpoint {} does not fit the pipeline:\n  {}", manifest_.number,
-                                           fmt::join(problems_, "\n  ")));
+    return base::Status::fatal(
+        fmt::format("checkpoint {} does not fit the pipeline:\n  {}", manifest_.number, fmt::join(problems_, "\n  ")));
   }
   plan_.text = text();
   return std::move(plan_);

@@ -22,18 +22,18 @@ struct CurrentPipeline {
   uint32_t parallelism = 1;
   uint32_t key_groups = 128;
   std::vector<ManifestOperator> operators;
-  std::vector<std::string> source_ids;      // operators whose positions are restored
+  std::vector<std::string> source_ids;  // operators whose positions are restored
 };
 
 // Plain value.
 struct RestorePlan {
   uint64_t number = 0;
-  bool rescale = false;                  // another number of lanes
-  std::vector<std::string> restored;     // operator ids with state, positions or timers
+  bool rescale = false;                    // another number of lanes
+  std::vector<std::string> restored;       // operator ids with state, positions or timers
   std::vector<std::string> started_empty;  // operators or "operator/state" that the checkpoint does not have
-  std::vector<std::string> drop_states;  // for state::LaneOptions::drop_states: what really is dropped
+  std::vector<std::string> drop_states;    // for state::LaneOptions::drop_states: what really is dropped
   std::vector<std::string> notes;
-  std::string text;                      // for people, several lines
+  std::string text;  // for people, several lines
 };
 
 // drop_states: from --drop-state, "operator" or "operator/state". kFatal: every reason, one per line, with the way out.

@@ -21,9 +21,12 @@ constexpr uint32_t kStoreCompat = 1;
 
 const char* prefix_of(StoreDirectory::Kind kind) {
   switch (kind) {
-    case StoreDirectory::Kind::kCheckpoint: return "chk-";
-    case StoreDirectory::Kind::kPending: return ".tmp-";
-    case StoreDirectory::Kind::kRemoved: return ".del-";
+    case StoreDirectory::Kind::kCheckpoint:
+      return "chk-";
+    case StoreDirectory::Kind::kPending:
+      return ".tmp-";
+    case StoreDirectory::Kind::kRemoved:
+      return ".del-";
   }
   return "";
 }
@@ -34,7 +37,9 @@ bool parse_number(std::string_view text, Number* out) {
   return !text.empty() && parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
 }
 
-std::string describe(const std::string& sha256, uint64_t size) { return fmt::format("sha256 {}, {} bytes", sha256, size); }
+std::string describe(const std::string& sha256, uint64_t size) {
+  return fmt::format("sha256 {}, {} bytes", sha256, size);
+}
 
 }  // namespace
 
@@ -45,9 +50,12 @@ std::string StoreDirectory::lane_folder(uint32_t lane) { return fmt::format("lan
 
 bool StoreDirectory::is_shared(const ManifestFile& file) {
   const std::string_view suffix = ".sst";
-  return file.name.size() > suffix.size() && std::string_view(file.name).substr(file.name.size() - suffix.size()) == suffix;
+  return file.name.size() > suffix.size() &&
+         std::string_view(file.name).substr(file.name.size() - suffix.size()) == suffix;
 }
-std::string StoreDirectory::shared_name(const std::string& sha256, uint64_t size) { return fmt::format("{}-{}.sst", sha256, size); }
+std::string StoreDirectory::shared_name(const std::string& sha256, uint64_t size) {
+  return fmt::format("{}-{}.sst", sha256, size);
+}
 
 std::string StoreDirectory::lane_file(uint64_t number, uint32_t lane, const ManifestFile& file) const {
   if (is_shared(file)) return shared() + "/" + shared_name(file.sha256, file.size);
@@ -65,7 +73,8 @@ base::Result<std::vector<uint64_t>> StoreDirectory::numbers(Kind kind) const {
   for (fs::directory_iterator it(dir_, ec), end; !ec && it != end; it.increment(ec)) {
     const std::string name = it->path().filename().string();
     uint64_t number = 0;
-    if (name.rfind(prefix, 0) == 0 && parse_number(std::string_view(name).substr(prefix.size()), &number)) found.push_back(number);
+    if (name.rfind(prefix, 0) == 0 && parse_number(std::string_view(name).substr(prefix.size()), &number))
+      found.push_back(number);
   }
   if (ec) return file_error(ec.value(), "cannot read " + dir_);
   std::sort(found.begin(), found.end());
@@ -86,9 +95,10 @@ base::Result<std::vector<std::string>> StoreDirectory::shared_files() const {
 
 // Lines of `name value`, the last one the SHA-256 of those before it.
 base::Status StoreDirectory::write_record(const StoreRecord& record) const {
-  std::string text = fmt::format("format {}\ncompat {}\nlast_number {}\nlast_complete {}\nlineage {}\nparent_lineage {}\nparent_number {}\n",
-                                 kStoreFormat, kStoreCompat, record.last_number, record.last_complete, record.lineage,
-                                 record.parent_lineage, record.parent_number);
+  std::string text = fmt::format(
+      "format {}\ncompat {}\nlast_number {}\nlast_complete {}\nlineage {}\nparent_lineage {}\nparent_number {}\n",
+      kStoreFormat, kStoreCompat, record.last_number, record.last_complete, record.lineage, record.parent_lineage,
+      record.parent_number);
   text += fmt::format("sha256 {}\n", sha256_of(text));
   return replace_file(dir_ + "/STORE", text);
 }
@@ -102,7 +112,8 @@ base::Status StoreDirectory::read_record(std::optional<StoreRecord>* record) con
   SLUICE_TRY(read_file(path, &text));
   const auto damaged = [&](const std::string& how) {
     return base::Status::fatal(fmt::format(
-        "{} is damaged: {}. When it is removed, numbers go on after the highest checkpoint and a new lineage begins", path, how));
+        "{} is damaged: {}. When it is removed, numbers go on after the highest checkpoint and a new lineage begins",
+        path, how));
   };
   const size_t last = text.rfind("sha256 ");
   if (last == std::string::npos || text.size() != last + 7 + 64 + 1) return damaged("its checksum is missing");
@@ -120,10 +131,12 @@ base::Status StoreDirectory::read_record(std::optional<StoreRecord>* record) con
   uint32_t compat = 0;
   if (!parse_number(fields["compat"], &compat)) return damaged("no version");
   if (compat > kStoreFormat) {
-    return base::Status::unsupported(fmt::format("{} was written by a newer version of sluice: it needs format {}, this one knows {}",
-                                                 path, compat, kStoreFormat));
+    return base::Status::unsupported(
+        fmt::format("{} was written by a newer version of sluice: it needs format {}, this one knows {}", path, compat,
+                    kStoreFormat));
   }
-  if (!parse_number(fields["last_number"], &r.last_number) || !parse_number(fields["last_complete"], &r.last_complete) ||
+  if (!parse_number(fields["last_number"], &r.last_number) ||
+      !parse_number(fields["last_complete"], &r.last_complete) ||
       !parse_number(fields["parent_number"], &r.parent_number)) {
     return damaged("a number is missing");
   }
@@ -154,21 +167,24 @@ VerifyReport StoreDirectory::verify(uint64_t number, bool with_contents, Manifes
     report.damages.push_back({relative(manifest(number)), "a manifest that can be read", m.status().message()});
     return report;
   }
-  for_each_file(m.value(), [&](const std::string& path, const std::string& label, const std::string& sha256, uint64_t size) {
-    ++report.files;
-    report.bytes += size;
-    const auto damage = [&](std::string found) {
-      report.damages.push_back({relative(path) + label, describe(sha256, size), std::move(found)});
-    };
-    struct stat info;
-    if (::stat(path.c_str(), &info) != 0) return damage(errno == ENOENT ? "no such file" : "a file that cannot be read");
-    if (static_cast<uint64_t>(info.st_size) != size) return damage(fmt::format("{} bytes", info.st_size));
-    if (!with_contents) return;
-    std::string found;
-    uint64_t found_size = 0;
-    if (base::Status s = sha256_of_file(path, &found, &found_size); !s.is_ok()) return damage(s.message());
-    if (found != sha256) damage(describe(found, found_size));
-  });
+  for_each_file(m.value(),
+                [&](const std::string& path, const std::string& label, const std::string& sha256, uint64_t size) {
+                  ++report.files;
+                  report.bytes += size;
+                  const auto damage = [&](std::string found) {
+                    report.damages.push_back({relative(path) + label, describe(sha256, size), std::move(found)});
+                  };
+                  struct stat info;
+                  if (::stat(path.c_str(), &info) != 0)
+                    return damage(errno == ENOENT ? "no such file" : "a file that cannot be read");
+                  if (static_cast<uint64_t>(info.st_size) != size) return damage(fmt::format("{} bytes", info.st_size));
+                  if (!with_contents) return;
+                  std::string found;
+                  uint64_t found_size = 0;
+                  if (base::Status s = sha256_of_file(path, &found, &found_size); !s.is_ok())
+                    return damage(s.message());
+                  if (found != sha256) damage(describe(found, found_size));
+                });
   *manifest_out = std::move(m).value();
   return report;
 }

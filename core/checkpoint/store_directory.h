@@ -57,8 +57,8 @@ class StoreDirectory {
     for (const ManifestLane& lane : m.lanes) {
       for (const ManifestFile& file : lane.files) {
         const std::string path = lane_file(m.number, lane.lane, file);
-        visit(path, is_shared(file) ? " (lane " + std::to_string(lane.lane) + ": " + file.name + ")" : std::string(), file.sha256,
-              file.size);
+        visit(path, is_shared(file) ? " (lane " + std::to_string(lane.lane) + ": " + file.name + ")" : std::string(),
+              file.sha256, file.size);
       }
     }
     const std::string folder = checkpoint(m.number) + "/";

@@ -39,10 +39,10 @@ struct CheckpointStore::Impl {
   base::Status retention_status;
 
   base::Status writable() const;
-  base::Status clean_up();                                  // what crashed processes left
-  base::Status remove_checkpoint(uint64_t number);          // the folder; mutex held
-  base::Status remove_unreferenced();                       // shared files; mutex held
-  base::Status retain();                                    // mutex held
+  base::Status clean_up();                          // what crashed processes left
+  base::Status remove_checkpoint(uint64_t number);  // the folder; mutex held
+  base::Status remove_unreferenced();               // shared files; mutex held
+  base::Status retain();                            // mutex held
   bool is_pinned(uint64_t number) const;
   base::Result<Manifest> newest(bool skip_damaged, std::vector<std::string>* skipped) const;
 };

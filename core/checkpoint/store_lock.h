@@ -5,8 +5,8 @@
 
 namespace sluice::checkpoint {
 
-// Exclusive lock on a store's directory, by flock() on its file LOCK, which names the holder's process. Held until it is
-// destroyed or the process ends, however it ends.
+// Exclusive lock on a store's directory, by flock() on its file LOCK, which names the holder's process. Held until it
+// is destroyed or the process ends, however it ends.
 class StoreLock {
  public:
   StoreLock() = default;

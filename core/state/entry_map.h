@@ -25,7 +25,7 @@ struct Entry {
   uint32_t value_size;
   uint16_t handed_out;  // the call in which a view of the value was given away
   uint8_t flags;
-  uint8_t size_class;   // of EntryPool
+  uint8_t size_class;  // of EntryPool
 
   char* data() noexcept { return reinterpret_cast<char*>(this) + kHeaderBytes; }
   const char* data() const noexcept { return reinterpret_cast<const char*>(this) + kHeaderBytes; }
@@ -85,8 +85,8 @@ class EntryMap {
       if (slot == 0) return nullptr;
       if ((slot & kTagMask) != tag) continue;
       Entry* entry = pointer(slot);
-      if (entry->key_size == key.size() && entry->subkey_size == subkey.size() &&
-          same_bytes(entry->data(), key) && same_bytes(entry->data() + key.size(), subkey)) {
+      if (entry->key_size == key.size() && entry->subkey_size == subkey.size() && same_bytes(entry->data(), key) &&
+          same_bytes(entry->data() + key.size(), subkey)) {
         return entry;
       }
     }

@@ -12,9 +12,7 @@ struct HotCacheBudget {
   uint64_t limit = 0;
 
   // A table is asked to evict when all together are over the limit and it has more than its share.
-  bool must_evict(uint64_t own) const noexcept {
-    return used.load(std::memory_order_relaxed) > limit && own > share();
-  }
+  bool must_evict(uint64_t own) const noexcept { return used.load(std::memory_order_relaxed) > limit && own > share(); }
   uint64_t share() const noexcept { return limit / (tables.load(std::memory_order_relaxed) + 1); }
 };
 

@@ -6,8 +6,8 @@
 
 namespace sluice::state {
 
-// Owned by one table, used by one thread at a time. Blocked: all bits of a key are in one cache line. Grows by layers of
-// four times the size; when it would grow beyond max_bytes it gives up and says "maybe" to everything.
+// Owned by one table, used by one thread at a time. Blocked: all bits of a key are in one cache line. Grows by layers
+// of four times the size; when it would grow beyond max_bytes it gives up and says "maybe" to everything.
 class KeyFilter {
  public:
   explicit KeyFilter(size_t max_bytes) : max_bytes_(max_bytes) {}

@@ -103,9 +103,9 @@ class KeyedTable final : public PersistentTable {
   base::Status deferred_;                                           // of an eviction
   uint64_t published_ = 0;
   size_t dirty_ = 0;
-  size_t new_entries_ = 0;     // dirty, present, not on disk
-  size_t value_room_ = 16;     // for a key that is looked up and will probably be put
-  bool touched_ = false;       // since the last end_call()
+  size_t new_entries_ = 0;  // dirty, present, not on disk
+  size_t value_room_ = 16;  // for a key that is looked up and will probably be put
+  bool touched_ = false;    // since the last end_call()
   uint64_t hits_ = 0, misses_ = 0, expired_ = 0;
 };
 
@@ -142,7 +142,8 @@ std::string_view KeyedTable::read(Entry* entry, uint64_t key_hash) {
   if (entry->expiry_ms != 0) {
     if (clock_.expired(entry->expiry_ms)) {
       ++expired_;
-      entry->unset(Entry::kPresent);  // a dirty one becomes a deletion: the disk may have an older one that lives longer
+      entry->unset(
+          Entry::kPresent);  // a dirty one becomes a deletion: the disk may have an older one that lives longer
       if (entry->has(Entry::kDirty) && !entry->has(Entry::kOnDisk)) --new_entries_;
       return {};
     }
@@ -187,7 +188,8 @@ base::Status KeyedTable::get(std::string_view key, std::string_view subkey, std:
 base::Status KeyedTable::get_many(std::span<const std::string_view> keys, std::span<const std::string_view> subkeys,
                                   std::string_view* values) {
   if (has_deferred()) return take_deferred();
-  if (is_map_ && subkeys.size() != keys.size()) return base::Status::bug(name_for_messages() + ": one subkey per key is needed");
+  if (is_map_ && subkeys.size() != keys.size())
+    return base::Status::bug(name_for_messages() + ": one subkey per key is needed");
   touched_ = true;
   uint64_t key_hashes[kLookAhead];
   uint64_t hashes[kLookAhead];
@@ -213,7 +215,8 @@ base::Status KeyedTable::get_many(std::span<const std::string_view> keys, std::s
       }
     }
     if (misses > 0) {
-      SLUICE_TRY(read_missing({missing, misses}, {key_hashes, count}, keys.subspan(start, count), {parts, count}, values + start));
+      SLUICE_TRY(read_missing({missing, misses}, {key_hashes, count}, keys.subspan(start, count), {parts, count},
+                              values + start));
     }
   }
   return base::Status::ok();

@@ -35,8 +35,9 @@ base::Status check(const LaneOptions& options) {
   for (const StateDecl& decl : options.states) {
     if (decl.operator_id.empty() || decl.name.empty() || decl.format_version == 0 || decl.format_version > 65535 ||
         decl.compat_version == 0 || decl.compat_version > decl.format_version || decl.ttl_ms < 0) {
-      return base::Status::bug(fmt::format("operator \"{}\", state \"{}\": the declaration is not valid (format {}, compat {}, ttl {} ms)",
-                                           decl.operator_id, decl.name, decl.format_version, decl.compat_version, decl.ttl_ms));
+      return base::Status::bug(
+          fmt::format("operator \"{}\", state \"{}\": the declaration is not valid (format {}, compat {}, ttl {} ms)",
+                      decl.operator_id, decl.name, decl.format_version, decl.compat_version, decl.ttl_ms));
     }
     if (!seen.emplace(decl.operator_id, decl.name).second) {
       return base::Status::bug(fmt::format("operator \"{}\" declares state \"{}\" twice", decl.operator_id, decl.name));
@@ -61,7 +62,8 @@ struct LaneStore::Impl {
 LaneStore::LaneStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LaneStore::~LaneStore() = default;
 
-base::Result<std::unique_ptr<LaneStore>> LaneStore::open(const std::string& dir, StateResources& resources, LaneOptions options) {
+base::Result<std::unique_ptr<LaneStore>> LaneStore::open(const std::string& dir, StateResources& resources,
+                                                         LaneOptions options) {
   return restore(dir, resources, std::move(options), {}, 0, nullptr);
 }
 
@@ -92,15 +94,19 @@ base::Result<std::unique_ptr<LaneStore>> LaneStore::restore(const std::string& d
     for (size_t i = 0; i < sources.size(); ++i) {
       const LaneSource& source = sources[i];
       SLUICE_TRY(impl->db->import(source, /*take_broadcast=*/i == 0,
-                                  /*take_operator_state=*/source.lane % impl->options.lanes == impl->options.lane, report));
+                                  /*take_operator_state=*/source.lane % impl->options.lanes == impl->options.lane,
+                                  report));
     }
   }
 
-  const auto keyed = [](const StateDecl& decl) { return decl.kind == StateKind::kValue || decl.kind == StateKind::kMap; };
+  const auto keyed = [](const StateDecl& decl) {
+    return decl.kind == StateKind::kValue || decl.kind == StateKind::kMap;
+  };
   const auto keyed_tables = std::count_if(impl->options.states.begin(), impl->options.states.end(), keyed);
   HotCacheBudget& budget = hot_cache_budget(resources);
-  const size_t filter_bytes = std::max<size_t>(
-      64 << 10, budget.limit / 2 / impl->options.lanes / static_cast<size_t>(std::max<std::ptrdiff_t>(1, keyed_tables)));
+  const size_t filter_bytes =
+      std::max<size_t>(64 << 10, budget.limit / 2 / impl->options.lanes /
+                                     static_cast<size_t>(std::max<std::ptrdiff_t>(1, keyed_tables)));
   for (uint32_t i = 0; i < impl->options.states.size(); ++i) {
     const StateDecl& decl = impl->options.states[i];
     const TableContext context{*impl->db, i, *impl->time, budget, impl->options.key_groups, filter_bytes};

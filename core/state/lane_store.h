@@ -14,8 +14,9 @@
 namespace sluice::state {
 
 struct StateResourcesOptions {
-  uint64_t memory_bytes = 64ull << 20;  // for all lanes together. Default: 64 MiB; three quarters for hot caches, the rest for RocksDB
-  const base::Clock* clock = nullptr;   // null: the system's. Outlives the resources
+  uint64_t memory_bytes =
+      64ull << 20;  // for all lanes together. Default: 64 MiB; three quarters for hot caches, the rest for RocksDB
+  const base::Clock* clock = nullptr;  // null: the system's. Outlives the resources
 };
 
 // Broadcast and operator state and timers are in memory as a whole and not part of the budget.
@@ -71,7 +72,7 @@ struct LaneSource {
 };
 
 struct RestoreReport {
-  bool linked = false;             // files were taken over as they are; else entries were copied one by one
+  bool linked = false;  // files were taken over as they are; else entries were copied one by one
   uint64_t entries_copied = 0;
   uint64_t timers_restored = 0;
   uint64_t operator_key_collisions = 0;  // kOperator: same name in two old lanes; the lowest old lane's value is kept
@@ -85,10 +86,10 @@ class LaneStore {
   // options.states cannot read, with operator, state and versions in the message.
   static base::Result<std::unique_ptr<LaneStore>> open(const std::string& dir, StateResources& resources,
                                                        LaneOptions options);
-  // Fills `dir` (emptied first, if it was a lane's directory) from old lanes' snapshots and opens it. Give every lane of
-  // the checkpoint in lane order, or at least those whose range overlaps and, for kOperator, old lanes i with
-  // i % options.lanes == options.lane, and lane 0 for kBroadcast. One source with the same range, with options.lanes
-  // equal to `old_lanes`: files are linked. Otherwise entries of the range are copied; kBroadcast comes from the first
+  // Fills `dir` (emptied first, if it was a lane's directory) from old lanes' snapshots and opens it. Give every lane
+  // of the checkpoint in lane order, or at least those whose range overlaps and, for kOperator, old lanes i with i %
+  // options.lanes == options.lane, and lane 0 for kBroadcast. One source with the same range, with options.lanes equal
+  // to `old_lanes`: files are linked. Otherwise entries of the range are copied; kBroadcast comes from the first
   // source; kOperator entries of old lane i go to lane i % lanes.
   static base::Result<std::unique_ptr<LaneStore>> restore(const std::string& dir, StateResources& resources,
                                                           LaneOptions options, const std::vector<LaneSource>& sources,

@@ -13,7 +13,8 @@ namespace {
 class MemoryTable final : public PersistentTable {
  public:
   MemoryTable(StateDecl decl, const TableContext& context)
-      : PersistentTable(std::move(decl), context.db, context.id, context.time), current_(std::make_unique<EntryMap>()) {}
+      : PersistentTable(std::move(decl), context.db, context.id, context.time),
+        current_(std::make_unique<EntryMap>()) {}
 
   base::Status load() override;
   base::Status flush() override;
@@ -35,7 +36,7 @@ class MemoryTable final : public PersistentTable {
   std::string_view read(Entry* entry);
 
   std::unique_ptr<EntryMap> current_;
-  std::unique_ptr<EntryMap> loading_;               // null: no load in progress
+  std::unique_ptr<EntryMap> loading_;                // null: no load in progress
   std::vector<std::unique_ptr<EntryMap>> replaced_;  // views of them may still be in use
   uint64_t expired_ = 0;
 };
@@ -77,8 +78,8 @@ base::Status MemoryTable::get(std::string_view key, std::string_view /*subkey*/,
   return base::Status::ok();
 }
 
-base::Status MemoryTable::get_many(std::span<const std::string_view> keys, std::span<const std::string_view> /*subkeys*/,
-                                   std::string_view* values) {
+base::Status MemoryTable::get_many(std::span<const std::string_view> keys,
+                                   std::span<const std::string_view> /*subkeys*/, std::string_view* values) {
   for (size_t i = 0; i < keys.size(); ++i) values[i] = read(current_->find(key_hash(keys[i]), keys[i], {}));
   return base::Status::ok();
 }

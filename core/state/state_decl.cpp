@@ -69,10 +69,14 @@ uint32_t lane_of_key_group(uint32_t group, uint32_t lanes, uint32_t key_groups) 
 
 const char* to_string(StateKind kind) {
   switch (kind) {
-    case StateKind::kValue: return "value";
-    case StateKind::kMap: return "map";
-    case StateKind::kBroadcast: return "broadcast";
-    case StateKind::kOperator: return "operator";
+    case StateKind::kValue:
+      return "value";
+    case StateKind::kMap:
+      return "map";
+    case StateKind::kBroadcast:
+      return "broadcast";
+    case StateKind::kOperator:
+      return "operator";
   }
   return "unknown";
 }

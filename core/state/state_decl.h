@@ -15,13 +15,13 @@ enum class StateKind : uint8_t {
 };
 enum class TtlClock : uint8_t { kProcessing = 1, kEvent = 2 };
 
-const char* to_string(StateKind kind);       // "value", "map", "broadcast", "operator"
+const char* to_string(StateKind kind);  // "value", "map", "broadcast", "operator"
 bool parse_state_kind(std::string_view text, StateKind* kind);
 
 // One declared state. Its identity on disk is operator_id + name. Plain value.
 struct StateDecl {
-  std::string operator_id;      // the YAML id; must not be empty
-  std::string name;             // must not be empty
+  std::string operator_id;  // the YAML id; must not be empty
+  std::string name;         // must not be empty
   StateKind kind = StateKind::kValue;
   uint32_t format_version = 1;  // of the values that are written now, 1..65535
   uint32_t compat_version = 1;  // the oldest format that still can be read, 1..format_version
@@ -67,13 +67,13 @@ struct TableStats {
   std::string operator_id;
   std::string name;
   StateKind kind = StateKind::kValue;
-  uint64_t entries = 0;          // approximate; may count entries twice that were written again and not yet compacted
-  uint64_t disk_bytes = 0;       // approximate
-  uint64_t cached_entries = 0;   // exact, in the hot cache (kValue, kMap) or in memory (kBroadcast, kOperator)
+  uint64_t entries = 0;         // approximate; may count entries twice that were written again and not yet compacted
+  uint64_t disk_bytes = 0;      // approximate
+  uint64_t cached_entries = 0;  // exact, in the hot cache (kValue, kMap) or in memory (kBroadcast, kOperator)
   uint64_t cached_bytes = 0;
   uint64_t dirty_entries = 0;
-  uint64_t hits = 0, misses = 0; // of the hot cache
-  uint64_t expired = 0;          // reads that met an expired entry
+  uint64_t hits = 0, misses = 0;  // of the hot cache
+  uint64_t expired = 0;           // reads that met an expired entry
 };
 
 }  // namespace sluice::state

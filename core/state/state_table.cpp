@@ -7,8 +7,9 @@
 namespace sluice::state {
 
 base::Status StateTable::begin_snapshot_load() {
-  return base::Status::bug(fmt::format("state \"{}\" of operator \"{}\" is not broadcast state: it has no snapshot to load",
-                                       decl_.name, decl_.operator_id));
+  return base::Status::bug(
+      fmt::format("state \"{}\" of operator \"{}\" is not broadcast state: it has no snapshot to load", decl_.name,
+                  decl_.operator_id));
 }
 base::Status StateTable::end_snapshot_load() { return StateTable::begin_snapshot_load(); }
 
@@ -28,9 +29,9 @@ base::Status PersistentTable::open_envelope(std::string_view bytes, int64_t* exp
     return base::Status::fatal(name_for_messages() + " is damaged: an entry cannot be read");
   }
   if (envelope.compat_version > decl_.format_version || envelope.format_version < decl_.compat_version) {
-    return base::Status::fatal(fmt::format("{}: an entry has format {} (readable since format {}), the operator reads {} to {}",
-                                           name_for_messages(), envelope.format_version, envelope.compat_version,
-                                           decl_.compat_version, decl_.format_version));
+    return base::Status::fatal(fmt::format(
+        "{}: an entry has format {} (readable since format {}), the operator reads {} to {}", name_for_messages(),
+        envelope.format_version, envelope.compat_version, decl_.compat_version, decl_.format_version));
   }
   *expiry_ms = envelope.clock() == clock_.which() ? envelope.expiry_ms : 0;
   return base::Status::ok();

@@ -22,7 +22,8 @@ using StateVisitor = std::function<bool(std::string_view key, std::string_view v
 // written in between. "Now" of the TTL clock is read once between two end_call()s.
 //
 // Expiry is stored with each entry and renewed by every put(). An entry without one (its state had no TTL when it was
-// written) gets one when it is next got or put, or when a compaction meets it. Expiry of the other TTL clock counts as none.
+// written) gets one when it is next got or put, or when a compaction meets it. Expiry of the other TTL clock counts as
+// none.
 //
 // Errors: kRetry (no space), kFatal (corruption, other I/O errors, an entry of a format that cannot be read).
 class StateTable {
@@ -33,17 +34,17 @@ class StateTable {
 
   const StateDecl& decl() const noexcept { return decl_; }
 
-  // values[i].data() == nullptr: absent or expired (a present empty value has data). `subkeys` may be empty unless kMap;
-  // otherwise as long as `keys`. The fast way: misses of a batch go to the disk together.
+  // values[i].data() == nullptr: absent or expired (a present empty value has data). `subkeys` may be empty unless
+  // kMap; otherwise as long as `keys`. The fast way: misses of a batch go to the disk together.
   virtual base::Status get_many(std::span<const std::string_view> keys, std::span<const std::string_view> subkeys,
                                 std::string_view* values) = 0;
   virtual base::Status get(std::string_view key, std::string_view subkey, std::string_view* value) = 0;
   virtual base::Status put(std::string_view key, std::string_view subkey, std::string_view value) = 0;
   virtual base::Status erase(std::string_view key, std::string_view subkey) = 0;  // absent: OK
 
-  // kMap: the entries of `key`, in the byte order of their subkeys. kBroadcast, kOperator: all entries in the byte order
-  // of their keys, `key` is ignored. kValue: unsupported. What exists when scan() is called is visited; the visitor may
-  // write to the table.
+  // kMap: the entries of `key`, in the byte order of their subkeys. kBroadcast, kOperator: all entries in the byte
+  // order of their keys, `key` is ignored. kValue: unsupported. What exists when scan() is called is visited; the
+  // visitor may write to the table.
   virtual base::Status scan(std::string_view key, const StateVisitor& visit) = 0;
 
   // Removes everything in this table (during a snapshot load: everything in the map that is being loaded).

@@ -34,7 +34,8 @@ bool parse(std::string_view bytes, std::string_view* operator_id, TimerClock* cl
 
 }  // namespace
 
-base::Status TimerPersistence::load(LaneDatabase& db, const LaneOptions& options, TimerTables& tables, uint64_t* loaded) {
+base::Status TimerPersistence::load(LaneDatabase& db, const LaneOptions& options, TimerTables& tables,
+                                    uint64_t* loaded) {
   base::Status failed;
   std::vector<std::string> dropped;
   SLUICE_TRY(db.scan(db.timers_table(), {}, [&](std::string_view key, std::string_view) {
@@ -52,8 +53,8 @@ base::Status TimerPersistence::load(LaneDatabase& db, const LaneOptions& options
     const auto table = tables.find(operator_id);
     if (table == tables.end()) {
       failed = base::Status::fatal(fmt::format(
-          "operator \"{}\" has stored timers, but nothing in the pipeline takes them; --drop-state {} gives them up", operator_id,
-          operator_id));
+          "operator \"{}\" has stored timers, but nothing in the pipeline takes them; --drop-state {} gives them up",
+          operator_id, operator_id));
       return false;
     }
     table->second->pending_[static_cast<size_t>(clock)].insert(std::move(timer));

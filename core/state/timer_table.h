@@ -27,7 +27,8 @@ struct Timer {
 // twice is one timer, and one key can have many. Timers belong to key groups like keyed state.
 class TimerTable {
  public:
-  TimerTable(std::string operator_id, uint32_t key_groups) : operator_id_(std::move(operator_id)), key_groups_(key_groups) {}
+  TimerTable(std::string operator_id, uint32_t key_groups)
+      : operator_id_(std::move(operator_id)), key_groups_(key_groups) {}
   TimerTable(const TimerTable&) = delete;
   TimerTable& operator=(const TimerTable&) = delete;
 
@@ -49,8 +50,8 @@ class TimerTable {
 
   const std::string operator_id_;
   const uint32_t key_groups_;
-  std::set<Timer> pending_[2];       // by TimerClock
-  std::map<Timer, bool> changed_[2]; // since the last flush: true = present, false = gone
+  std::set<Timer> pending_[2];        // by TimerClock
+  std::map<Timer, bool> changed_[2];  // since the last flush: true = present, false = gone
 };
 
 }  // namespace sluice::state

@@ -33,7 +33,8 @@ class NoLog final : public rocksdb::Logger {
 // asks anyway (Impl::resume).
 class NoOwnRecovery final : public rocksdb::EventListener {
  public:
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/, bool* recover) override {
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* recover) override {
     *recover = false;
   }
 };
@@ -102,8 +103,8 @@ Families::~Families() {
   for (const auto& [name, handle] : handles) (void)db->DestroyColumnFamilyHandle(handle);
 }
 
-base::Status open_families(const std::string& dir, bool read_only, StateResources::Impl& resources, const LaneOptions& options,
-                           const std::shared_ptr<LaneTime>& time, Families* families) {
+base::Status open_families(const std::string& dir, bool read_only, StateResources::Impl& resources,
+                           const LaneOptions& options, const std::shared_ptr<LaneTime>& time, Families* families) {
   const std::string what = "state in " + dir;
   const rocksdb::DBOptions db_options = database_options(resources);
   std::vector<std::string> names;
@@ -117,11 +118,9 @@ base::Status open_families(const std::string& dir, bool read_only, StateResource
   }
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const std::string& name : names) {
-    const auto decl = std::find_if(options.states.begin(), options.states.end(), [&](const StateDecl& d) {
-      return family_name(d.operator_id, d.name) == name;
-    });
-    descriptors.emplace_back(name,
-                             family_options(resources, decl == options.states.end() ? nullptr : &*decl, time));
+    const auto decl = std::find_if(options.states.begin(), options.states.end(),
+                                   [&](const StateDecl& d) { return family_name(d.operator_id, d.name) == name; });
+    descriptors.emplace_back(name, family_options(resources, decl == options.states.end() ? nullptr : &*decl, time));
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
@@ -154,7 +153,8 @@ base::Status read_records(const Families& families, const std::string& dir, uint
   // Every state has a record before its first entry is written.
   for (const auto& [name, handle] : families.handles) {
     if (name.rfind("state/", 0) == 0 && !states->contains(name)) {
-      return base::Status::fatal(fmt::format("{} is damaged: the record of column family \"{}\" is missing", what, name));
+      return base::Status::fatal(
+          fmt::format("{} is damaged: the record of column family \"{}\" is missing", what, name));
     }
   }
   return base::Status::ok();
@@ -178,7 +178,8 @@ base::Status LaneDatabase::Impl::write_records() {
   rocksdb::Status s = batch.Put(families.default_family(), kLaneMetaKey, write_lane_meta(options.key_groups));
   for (const StoredState& state : stored) {
     if (s.ok()) {
-      s = batch.Put(families.default_family(), family_name(state.decl.operator_id, state.decl.name), write_state_meta(state));
+      s = batch.Put(families.default_family(), family_name(state.decl.operator_id, state.decl.name),
+                    write_state_meta(state));
     }
   }
   if (s.ok()) s = db().Write(write_options(), &batch);
@@ -189,7 +190,8 @@ LaneDatabase::LaneDatabase(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 LaneDatabase::~LaneDatabase() = default;
 
 base::Result<std::unique_ptr<LaneDatabase>> LaneDatabase::open(const std::string& dir, StateResources& resources,
-                                                               const LaneOptions& options, std::shared_ptr<LaneTime> time) {
+                                                               const LaneOptions& options,
+                                                               std::shared_ptr<LaneTime> time) {
   auto impl = std::make_unique<Impl>();
   impl->dir = dir;
   impl->what = fmt::format("state of lane {} in {}", options.lane, dir);
@@ -236,7 +238,9 @@ base::Result<std::unique_ptr<LaneDatabase>> LaneDatabase::open(const std::string
   return std::unique_ptr<LaneDatabase>(new LaneDatabase(std::move(impl)));
 }
 
-LaneDatabase::TableId LaneDatabase::timers_table() const noexcept { return static_cast<TableId>(impl_->tables.size() - 1); }
+LaneDatabase::TableId LaneDatabase::timers_table() const noexcept {
+  return static_cast<TableId>(impl_->tables.size() - 1);
+}
 
 base::Status LaneDatabase::get_many(TableId table, std::span<const std::string> keys,
                                     const std::function<void(size_t, std::string_view)>& visit) {
@@ -329,12 +333,11 @@ struct LaneDatabase::Writer::Impl {
   }
 };
 
-LaneDatabase::Writer::Writer(LaneDatabase& db) : impl_(std::make_unique<Impl>()) {
-  impl_->db = db.impl_.get();
-}
+LaneDatabase::Writer::Writer(LaneDatabase& db) : impl_(std::make_unique<Impl>()) { impl_->db = db.impl_.get(); }
 LaneDatabase::Writer::~Writer() = default;
 
-base::Status LaneDatabase::Writer::put(TableId table, std::string_view key, const Envelope& envelope, std::string_view value) {
+base::Status LaneDatabase::Writer::put(TableId table, std::string_view key, const Envelope& envelope,
+                                       std::string_view value) {
   char header[Envelope::kBytes];
   envelope.write(header);
   rocksdb::Slice key_part = slice(key);

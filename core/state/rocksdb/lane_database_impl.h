@@ -28,8 +28,8 @@ struct Families {
   rocksdb::ColumnFamilyHandle* default_family() const { return handles.at(rocksdb::kDefaultColumnFamilyName); }
 };
 // Opens all column families there are.
-base::Status open_families(const std::string& dir, bool read_only, StateResources::Impl& resources, const LaneOptions& options,
-                           const std::shared_ptr<LaneTime>& time, Families* families);
+base::Status open_families(const std::string& dir, bool read_only, StateResources::Impl& resources,
+                           const LaneOptions& options, const std::shared_ptr<LaneTime>& time, Families* families);
 // Records of the states in it; checks the lane's own.
 base::Status read_records(const Families& families, const std::string& dir, uint32_t key_groups,
                           std::map<std::string, StoredState>* states);

@@ -76,21 +76,24 @@ base::Status check_lane_meta(std::string_view text, uint32_t key_groups) {
   uint32_t stored_groups = 0;
   if (!number_of(fields, "compat", &compat)) return base::Status::fatal("the state's lane record is damaged");
   if (compat > kLaneFormat) {
-    return base::Status::fatal(fmt::format(
-        "state was stored by a newer version of sluice: its layout needs version {}, this one knows {}", compat, kLaneFormat));
+    return base::Status::fatal(
+        fmt::format("state was stored by a newer version of sluice: its layout needs version {}, this one knows {}",
+                    compat, kLaneFormat));
   }
-  if (!number_of(fields, "key_groups", &stored_groups)) return base::Status::fatal("the state's lane record is damaged");
+  if (!number_of(fields, "key_groups", &stored_groups))
+    return base::Status::fatal("the state's lane record is damaged");
   if (stored_groups != key_groups) {
-    return base::Status::fatal(fmt::format("state was stored with {} key groups, the pipeline has {}; the number cannot change",
-                                           stored_groups, key_groups));
+    return base::Status::fatal(
+        fmt::format("state was stored with {} key groups, the pipeline has {}; the number cannot change", stored_groups,
+                    key_groups));
   }
   return base::Status::ok();
 }
 
 std::string write_state_meta(const StoredState& state) {
   return fmt::format("kind {}\nformat {}\ncompat {}\noldest_format {}\nmax_compat {}\nttl_ms {}\nttl_clock {}\n",
-                     to_string(state.decl.kind), state.decl.format_version, state.decl.compat_version, state.oldest_format,
-                     state.max_compat, state.decl.ttl_ms,
+                     to_string(state.decl.kind), state.decl.format_version, state.decl.compat_version,
+                     state.oldest_format, state.max_compat, state.decl.ttl_ms,
                      state.decl.ttl_clock == TtlClock::kEvent ? "event" : "processing");
 }
 
@@ -107,9 +110,10 @@ bool read_state_meta(std::string_view family, std::string_view text, StoredState
   const auto clock = fields.find("ttl_clock");
   if (kind == fields.end() || !parse_state_kind(kind->second, &state->decl.kind)) return false;
   state->decl.ttl_clock = clock != fields.end() && clock->second == "event" ? TtlClock::kEvent : TtlClock::kProcessing;
-  return number_of(fields, "format", &state->decl.format_version) && number_of(fields, "compat", &state->decl.compat_version) &&
-         number_of(fields, "oldest_format", &state->oldest_format) && number_of(fields, "max_compat", &state->max_compat) &&
-         number_of(fields, "ttl_ms", &state->decl.ttl_ms);
+  return number_of(fields, "format", &state->decl.format_version) &&
+         number_of(fields, "compat", &state->decl.compat_version) &&
+         number_of(fields, "oldest_format", &state->oldest_format) &&
+         number_of(fields, "max_compat", &state->max_compat) && number_of(fields, "ttl_ms", &state->decl.ttl_ms);
 }
 
 bool is_dropped(const LaneOptions& options, std::string_view operator_id) {

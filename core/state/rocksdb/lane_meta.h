@@ -27,8 +27,8 @@ bool read_state_meta(std::string_view family, std::string_view text, StoredState
 
 // What a database holds against what is declared.
 struct StateMatch {
-  std::vector<std::string> dropped_families;              // by LaneOptions::drop_states
-  std::map<std::string, StoredState> kept;                // by family
+  std::vector<std::string> dropped_families;  // by LaneOptions::drop_states
+  std::map<std::string, StoredState> kept;    // by family
 };
 base::Result<StateMatch> match_states(const std::map<std::string, StoredState>& stored, const LaneOptions& options);
 

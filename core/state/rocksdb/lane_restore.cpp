@@ -77,10 +77,11 @@ base::Status LaneStore::remove_working_dir(const std::string& dir) {
     const std::string name = file.filename().string();
     const std::string extension = file.extension().string();
     const bool ours = extension == ".sst" || extension == ".log" || extension == ".dbtmp" || name == "CURRENT" ||
-                      name == "IDENTITY" || name == "LOCK" || name.rfind("LOG", 0) == 0 || name.rfind("MANIFEST-", 0) == 0 ||
-                      name.rfind("OPTIONS-", 0) == 0;
+                      name == "IDENTITY" || name == "LOCK" || name.rfind("LOG", 0) == 0 ||
+                      name.rfind("MANIFEST-", 0) == 0 || name.rfind("OPTIONS-", 0) == 0;
     if (!ours) {
-      return base::Status::fatal(fmt::format("{} holds \"{}\", which is not state of a lane: it is left alone", dir, name));
+      return base::Status::fatal(
+          fmt::format("{} holds \"{}\", which is not state of a lane: it is left alone", dir, name));
     }
   }
   fs::remove_all(dir, ec);
@@ -102,7 +103,8 @@ base::Status LaneDatabase::import(const LaneSource& source, bool take_broadcast,
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   // Copies what `accept` lets through; keyed tables only within the range.
-  const auto copy = [&](rocksdb::ColumnFamilyHandle* family, TableId table, bool keyed, const auto& accept) -> base::Status {
+  const auto copy = [&](rocksdb::ColumnFamilyHandle* family, TableId table, bool keyed,
+                        const auto& accept) -> base::Status {
     std::string begin;
     std::string end;
     append_u16_be(&begin, range.begin);
@@ -132,8 +134,9 @@ base::Status LaneDatabase::import(const LaneSource& source, bool take_broadcast,
       Envelope envelope;
       std::string_view value;
       if (!Envelope::read(bytes, &envelope, &value)) {
-        failed = base::Status::fatal(fmt::format("state in {} is damaged: operator \"{}\", state \"{}\": an entry cannot be read",
-                                                 source.dir, decl.operator_id, decl.name));
+        failed = base::Status::fatal(
+            fmt::format("state in {} is damaged: operator \"{}\", state \"{}\": an entry cannot be read", source.dir,
+                        decl.operator_id, decl.name));
         return false;
       }
       if (envelope.clock() == TtlClock::kProcessing &&

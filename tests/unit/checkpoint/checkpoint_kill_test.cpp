@@ -1,4 +1,5 @@
-// Ends a process at every failpoint of the checkpoint layer, at several passings each, and looks at what the next finds.
+// Ends a process at every failpoint of the checkpoint layer, at several passings each, and looks at what the next
+// finds.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -187,7 +187,8 @@ TEST_CASE("lanes add their files from their own threads") {
     auto pending = must(store->begin(must(store->reserve_number())));
     std::vector<state::SnapshotFiles> snapshots;
     for (uint32_t l = 0; l < Job::kLanes; ++l) {
-      snapshots.push_back(must(job.lane(l).snapshot(dir / ("snapshot" + std::to_string(epoch) + "-" + std::to_string(l)))));
+      snapshots.push_back(
+          must(job.lane(l).snapshot(dir / ("snapshot" + std::to_string(epoch) + "-" + std::to_string(l)))));
     }
     std::vector<base::Status> statuses(Job::kLanes);
     std::vector<std::thread> threads;

@@ -8,7 +8,8 @@ namespace {
 std::map<std::string, std::string> all_files(const std::string& dir) {
   std::map<std::string, std::string> files;
   for (const auto& file : fs::recursive_directory_iterator(dir)) {
-    if (file.is_regular_file() && file.path().filename() != "LOCK") files[file.path().string()] = read_text(file.path());
+    if (file.is_regular_file() && file.path().filename() != "LOCK")
+      files[file.path().string()] = read_text(file.path());
   }
   return files;
 }
@@ -108,7 +109,8 @@ TEST_CASE("when no checkpoint is usable it says so and does not start empty") {
   for (const uint64_t number : {1, 2}) fs::remove(folder_of(*store, number) + "/manifest.json");
   for (const auto& result : {store->latest(), store->latest_usable(nullptr)}) {
     REQUIRE_FALSE(result.is_ok());
-    CHECK_THAT(result.status().message(), Catch::Contains("checkpoint 2 is damaged") && Catch::Contains("checkpoint 1 is damaged") &&
+    CHECK_THAT(result.status().message(), Catch::Contains("checkpoint 2 is damaged") &&
+                                              Catch::Contains("checkpoint 1 is damaged") &&
                                               Catch::Contains("no usable checkpoint"));
   }
 }
@@ -118,7 +120,8 @@ TEST_CASE("a checkpoint of a newer version is named as such") {
   auto store = must(CheckpointStore::open(dir / "store"));
   must(store->begin_run(nullptr));
   for (int i = 0; i < 2; ++i) must(must(store->begin(must(store->reserve_number()))).complete({}));
-  // As damage_test cannot write a manifest of a newer version with a right checksum by hand, it moves one: its number is wrong.
+  // As damage_test cannot write a manifest of a newer version with a right checksum by hand, it moves one: its number
+  // is wrong.
   write_text(folder_of(*store, 2) + "/manifest.json", read_text(folder_of(*store, 1) + "/manifest.json"));
   const auto latest = store->latest();
   REQUIRE_FALSE(latest.is_ok());
@@ -134,7 +137,8 @@ TEST_CASE("a damaged shared file is replaced when the same bytes are added again
   const Manifest first = must(job.checkpoint());
   std::string path;
   for (const ManifestFile& file : first.lanes[0].files) {
-    if (file.name.ends_with(".sst")) path = store->dir() + "/shared/" + file.sha256 + "-" + std::to_string(file.size) + ".sst";
+    if (file.name.ends_with(".sst"))
+      path = store->dir() + "/shared/" + file.sha256 + "-" + std::to_string(file.size) + ".sst";
   }
   fs::remove(path);
   write_text(path, "short");

@@ -39,7 +39,8 @@ Manifest full() {
   m.watermarks.push_back({"cart_add", 1, 1667779200000});
   m.watermarks.push_back({"cart_add", 0, INT64_MIN});
   m.gates.push_back({"cart_add", true});
-  m.lanes.push_back({1, 64, 128, {{"000012.sst", std::string(64, 'a'), UINT64_MAX}, {"CURRENT", std::string(64, '0'), 16}}});
+  m.lanes.push_back(
+      {1, 64, 128, {{"000012.sst", std::string(64, 'a'), UINT64_MAX}, {"CURRENT", std::string(64, '0'), 16}}});
   m.spools.push_back({"sink", 1, "spools/0000-sink-0001", std::string(64, 'b'), 17, 2});
   m.files.push_back({"schema", "files/schema/x", std::string(64, 'c'), 0});
   m.extra["k"] = "v \"quoted\"\n";
@@ -47,7 +48,9 @@ Manifest full() {
 }
 
 // Writes a manifest with another body, as another version would.
-std::string with_body(const std::string& body) { return "{\"sha256\":\"" + sha256_of(body) + "\",\"manifest\":" + body + "}\n"; }
+std::string with_body(const std::string& body) {
+  return "{\"sha256\":\"" + sha256_of(body) + "\",\"manifest\":" + body + "}\n";
+}
 std::string body_of(const std::string& text) {
   const size_t begin = text.find("\"manifest\":") + 11;
   return text.substr(begin, text.size() - begin - 2);
@@ -131,8 +134,13 @@ TEST_CASE("fields that are missing, of another type or out of range are named") 
 
 // RFC 4648, section 10.
 TEST_CASE("base64") {
-  for (const auto& [plain, coded] : std::map<std::string, std::string>{
-           {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}}) {
+  for (const auto& [plain, coded] : std::map<std::string, std::string>{{"", ""},
+                                                                       {"f", "Zg=="},
+                                                                       {"fo", "Zm8="},
+                                                                       {"foo", "Zm9v"},
+                                                                       {"foob", "Zm9vYg=="},
+                                                                       {"fooba", "Zm9vYmE="},
+                                                                       {"foobar", "Zm9vYmFy"}}) {
     CHECK(base64_encode(plain) == coded);
     std::string back;
     CHECK(base64_decode(coded, &back));

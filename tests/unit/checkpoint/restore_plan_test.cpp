@@ -186,7 +186,8 @@ TEST_CASE_METHOD(Fixture, "what is new starts empty, and is said") {
   const RestorePlan plan = accepted();
   CHECK(plan.started_empty == Strings{"w1/late", "second", "dedup2"});
   CHECK_THAT(plan.text, Contains("\"filter\" is new") && Contains("\"second\" is new and begins at its start option") &&
-                            Contains("\"dedup2\" is new and starts with empty state") && Contains("state \"late\" is new"));
+                            Contains("\"dedup2\" is new and starts with empty state") &&
+                            Contains("state \"late\" is new"));
 }
 
 TEST_CASE_METHOD(Fixture, "lanes, TTL, versions and the pipeline's name may change, and are noted") {
@@ -200,6 +201,6 @@ TEST_CASE_METHOD(Fixture, "lanes, TTL, versions and the pipeline's name may chan
   CHECK(plan.rescale);
   CHECK(plan.drop_states.empty());
   CHECK_THAT(plan.text, Contains("parallelism 2 becomes 3") && Contains("\"dws_cart_add\", this one is \"other\"") &&
-                            Contains("TTL changes from 86400000 ms to 0 ms") && Contains("version 0.1.0 becomes 0.2.0") &&
-                            Contains("--drop-state never there"));
+                            Contains("TTL changes from 86400000 ms to 0 ms") &&
+                            Contains("version 0.1.0 becomes 0.2.0") && Contains("--drop-state never there"));
 }

@@ -20,7 +20,8 @@ std::set<std::string> shared_names_of(const Manifest& m) {
 
 std::set<std::string> shared_on_disk(const CheckpointStore& store) {
   std::set<std::string> names;
-  for (const auto& file : fs::directory_iterator(store.dir() + "/shared")) names.insert(file.path().filename().string());
+  for (const auto& file : fs::directory_iterator(store.dir() + "/shared"))
+    names.insert(file.path().filename().string());
   return names;
 }
 
@@ -80,7 +81,8 @@ TEST_CASE("two restores of one checkpoint write different files under one name")
   for (const ManifestFile& file : forks[0].lanes[0].files) first[file.name] = file.sha256;
   bool collided = false;
   for (const ManifestFile& file : forks[1].lanes[0].files) {
-    collided = collided || (file.name.ends_with(".sst") && first.contains(file.name) && first[file.name] != file.sha256);
+    collided =
+        collided || (file.name.ends_with(".sst") && first.contains(file.name) && first[file.name] != file.sha256);
   }
   CHECK(collided);  // by name they would have been mistaken for each other
   CHECK(forks[0].lineage != forks[1].lineage);

@@ -42,11 +42,14 @@ class Job {
   static constexpr uint32_t kLanes = 2;
   static constexpr int kKeys = 200;
 
-  Job(std::string work, CheckpointStore& store) : work_(std::move(work)), store_(store) { fs::create_directories(work_); }
+  Job(std::string work, CheckpointStore& store) : work_(std::move(work)), store_(store) {
+    fs::create_directories(work_);
+  }
 
   void start() {
     must(store_.begin_run(nullptr));
-    for (uint32_t l = 0; l < kLanes; ++l) lanes_.push_back(must(state::LaneStore::open(lane_dir(l), resources_, options(l))));
+    for (uint32_t l = 0; l < kLanes; ++l)
+      lanes_.push_back(must(state::LaneStore::open(lane_dir(l), resources_, options(l))));
   }
   void restore(const Manifest& manifest) {
     must(store_.begin_run(&manifest));
@@ -57,8 +60,9 @@ class Job {
       fs::remove_all(from);
       must(store_.materialize_lane(manifest, l, from));
       const ManifestLane& lane = *manifest.find_lane(l);
-      lanes_.push_back(must(state::LaneStore::restore(
-          lane_dir(l), resources_, options(l), {{from, l, {lane.key_group_begin, lane.key_group_end}}}, manifest.parallelism)));
+      lanes_.push_back(must(state::LaneStore::restore(lane_dir(l), resources_, options(l),
+                                                      {{from, l, {lane.key_group_begin, lane.key_group_end}}},
+                                                      manifest.parallelism)));
       fs::remove_all(from);
     }
   }
@@ -116,7 +120,9 @@ class Job {
   state::LaneStore& lane(uint32_t l) { return *lanes_[l]; }
 
  private:
-  std::string lane_dir(uint32_t l) const { return work_ + "/lane" + std::to_string(incarnation_) + "-" + std::to_string(l); }
+  std::string lane_dir(uint32_t l) const {
+    return work_ + "/lane" + std::to_string(incarnation_) + "-" + std::to_string(l);
+  }
   static state::LaneOptions options(uint32_t l) {
     return state::lane_options(l, kLanes, {state::declare("dedup", "seen", state::StateKind::kValue)});
   }

@@ -26,14 +26,16 @@ TEST_CASE("broadcast state: put, get, erase, scan in order, clear") {
   CHECK(values[0] == "dim_user");  // still valid
   CHECK(values[1].data() == nullptr);
   lane->end_call();
-  const Entries expected{{"base_trademark", "dim_trademark"}, {"user_info", "dim_user_info, longer than before so that it has to move"}};
+  const Entries expected{{"base_trademark", "dim_trademark"},
+                         {"user_info", "dim_user_info, longer than before so that it has to move"}};
   CHECK(scan(rules) == expected);
   const auto snapshot = must(lane->snapshot(dir / "snapshot"));
   must(rules.clear());
   CHECK(scan(rules).empty());
   const auto cleared = must(lane->snapshot(dir / "cleared"));
 
-  auto restored = must(LaneStore::restore(dir / "lane2", resources, lane_options(0, 1, {kRules}), {source_of(snapshot)}, 1));
+  auto restored =
+      must(LaneStore::restore(dir / "lane2", resources, lane_options(0, 1, {kRules}), {source_of(snapshot)}, 1));
   CHECK(scan(*restored->table("filter", "rules")) == expected);
   restored = must(LaneStore::restore(dir / "lane3", resources, lane_options(0, 1, {kRules}), {source_of(cleared)}, 1));
   CHECK(scan(*restored->table("filter", "rules")).empty());

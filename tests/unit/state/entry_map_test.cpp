@@ -26,7 +26,8 @@ TEST_CASE("entry map behaves as a map") {
       if (entry != nullptr) map.remove(entry);
       model.erase(key);
     } else {
-      const std::string value(random() % 5 == 0 ? random() % 3000 : random() % 40, static_cast<char>('a' + random() % 26));
+      const std::string value(random() % 5 == 0 ? random() % 3000 : random() % 40,
+                              static_cast<char>('a' + random() % 26));
       if (entry == nullptr) entry = map.insert(hash, key, {}, random() % 20);
       entry = map.set_value(entry, hash, value);
       REQUIRE(map.find(hash, key, {}) == entry);

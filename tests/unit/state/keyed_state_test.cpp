@@ -180,7 +180,8 @@ TEST_CASE("map state: entries of a key in order, cached and stored ones together
     must(lane->flush());
     CHECK(scan(table, "k") == Entries{{"a", "again"}});
     const auto snapshot = must(lane->snapshot(dir / "snapshot"));
-    lane = must(LaneStore::restore(dir / "lane2", resources, lane_options(0, 1, {kMapState}), {source_of(snapshot)}, 1));
+    lane =
+        must(LaneStore::restore(dir / "lane2", resources, lane_options(0, 1, {kMapState}), {source_of(snapshot)}, 1));
     CHECK(scan(*lane->table("window", "panes"), "k") == Entries{{"a", "again"}});
     CHECK(scan(*lane->table("window", "panes"), "kb").empty());
   }

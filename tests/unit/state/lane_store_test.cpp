@@ -74,7 +74,8 @@ TEST_CASE("state goes from 2 lanes to 3, to 1 and to 4, entry by entry") {
   const Entries rules{{"base_trademark", "dim_trademark"}, {"user_info", "dim_user"}};
   std::vector<std::unique_ptr<LaneStore>> lanes;
   for (uint32_t l = 0; l < 2; ++l) {
-    lanes.push_back(must(LaneStore::open(dir / ("first" + std::to_string(l)), resources, lane_options(l, 2, all_kinds()))));
+    lanes.push_back(
+        must(LaneStore::open(dir / ("first" + std::to_string(l)), resources, lane_options(l, 2, all_kinds()))));
     for (const auto& [key, value] : rules) put(*lanes[l]->table("filter", "rules"), key, value);
     const std::string split = "topic-" + std::to_string(l);
     put(*lanes[l]->table("source", "splits"), split, "100" + std::to_string(l));
@@ -104,15 +105,15 @@ TEST_CASE("state goes from 2 lanes to 3, to 1 and to 4, entry by entry") {
     CAPTURE(old, count);
     std::vector<LaneSource> sources;
     for (auto& lane : lanes) {
-      sources.push_back(source_of(must(lane->snapshot(dir / ("snapshot" + std::to_string(generation) + "-" +
-                                                             std::to_string(lane->options().lane))))));
+      sources.push_back(source_of(must(lane->snapshot(
+          dir / ("snapshot" + std::to_string(generation) + "-" + std::to_string(lane->options().lane))))));
     }
     lanes.clear();
     ++generation;
     for (uint32_t l = 0; l < count; ++l) {
       RestoreReport report;
-      lanes.push_back(must(LaneStore::restore(dir / ("lane" + std::to_string(generation) + "-" + std::to_string(l)), resources,
-                                              lane_options(l, count, all_kinds()), sources, old, &report)));
+      lanes.push_back(must(LaneStore::restore(dir / ("lane" + std::to_string(generation) + "-" + std::to_string(l)),
+                                              resources, lane_options(l, count, all_kinds()), sources, old, &report)));
       CHECK(report.linked == (old == count));
       CHECK(report.operator_key_collisions == 0);
     }
@@ -167,8 +168,8 @@ TEST_CASE("a snapshot is a consistent picture of its moment, whatever happens to
   fs::remove_all(dir / "lane");
 
   for (const char* name : {"first", "second"}) {
-    auto restored = must(LaneStore::restore(dir / (std::string("restored-") + name), resources, lane_options(0, 1, states),
-                                            {{dir / name, 0, {0, 128}}}, 1));
+    auto restored = must(LaneStore::restore(dir / (std::string("restored-") + name), resources,
+                                            lane_options(0, 1, states), {{dir / name, 0, {0, 128}}}, 1));
     CHECK(restored->incarnation() != first.incarnation);
     for (int i = 0; i < 2000; ++i) REQUIRE(get(*restored->table("dedup", "seen"), user(i)) == name);
     put(*restored->table("dedup", "seen"), "more", "x");  // must not write into the snapshot's files
@@ -190,14 +191,16 @@ TEST_CASE("formats that do not fit are refused with operator, state and versions
   const LaneSource source = source_of(must(lane->snapshot(dir / "snapshot")));
   lane.reset();
   const uint32_t lanes = GENERATE(1u, 2u);  // copied or linked
-  const auto restore = [&](StateDecl d) { return LaneStore::restore(dir / "new", resources, lane_options(0, lanes, {d}), {source}, 2); };
+  const auto restore = [&](StateDecl d) {
+    return LaneStore::restore(dir / "new", resources, lane_options(0, lanes, {d}), {source}, 2);
+  };
 
   decl.format_version = decl.compat_version = 1;
   auto refused = restore(decl);
   REQUIRE_FALSE(refused.is_ok());
   CHECK(refused.status().code() == base::Code::kFatal);
-  CHECK_THAT(refused.status().message(), Catch::Contains("operator \"dedup\", state \"seen\"") && Catch::Contains("format 2") &&
-                                             Catch::Contains("only knows format 1"));
+  CHECK_THAT(refused.status().message(), Catch::Contains("operator \"dedup\", state \"seen\"") &&
+                                             Catch::Contains("format 2") && Catch::Contains("only knows format 1"));
   decl.format_version = decl.compat_version = 3;
   refused = restore(decl);
   REQUIRE_FALSE(refused.is_ok());
@@ -236,7 +239,8 @@ TEST_CASE("state that nobody declares is refused unless it is dropped") {
   LaneOptions options = lane_options(0, 1, {odd, fresh});
   const auto refused = LaneStore::restore(dir / "new", resources, options, {source}, 1);
   REQUIRE_FALSE(refused.is_ok());
-  CHECK_THAT(refused.status().message(), Catch::Contains("\"dedup\", state \"seen\"") && Catch::Contains("--drop-state dedup"));
+  CHECK_THAT(refused.status().message(),
+             Catch::Contains("\"dedup\", state \"seen\"") && Catch::Contains("--drop-state dedup"));
   options.drop_states = {GENERATE(as<std::string>(), "dedup", "dedup/seen")};
   lane = must(LaneStore::restore(dir / "new", resources, options, {source}, 1));
   CHECK(get(*lane->table("a/b", "50%/c"), "k") == "odd");
@@ -252,7 +256,8 @@ TEST_CASE("state that nobody declares is refused unless it is dropped") {
 TEST_CASE("another number of key groups is refused") {
   TemporaryDir dir;
   StateResources resources;
-  auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {declare("o", "s", StateKind::kValue)})));
+  auto lane =
+      must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {declare("o", "s", StateKind::kValue)})));
   const LaneSource source = source_of(must(lane->snapshot(dir / "snapshot")));
   LaneOptions options = lane_options(0, 1, {declare("o", "s", StateKind::kValue)});
   options.key_groups = 64;
@@ -280,7 +285,8 @@ TEST_CASE("damaged state files are named, not crashed on") {
   StateResources resources;
   const std::vector<StateDecl> states{declare("o", "s", StateKind::kValue)};
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, states)));
-  for (int i = 0; i < 5000; ++i) put(*lane->table("o", "s"), user(i), std::string(100, static_cast<char>('a' + i % 26)));
+  for (int i = 0; i < 5000; ++i)
+    put(*lane->table("o", "s"), user(i), std::string(100, static_cast<char>('a' + i % 26)));
   const SnapshotFiles snapshot = must(lane->snapshot(dir / "snapshot"));
   lane.reset();
   const std::string broken = dir / "broken";
@@ -289,7 +295,9 @@ TEST_CASE("damaged state files are named, not crashed on") {
   for (const SnapshotFile& file : snapshot.files) {
     if (file.name.ends_with(".sst") && (sst.empty() || file.size > fs::file_size(broken + "/" + sst))) sst = file.name;
   }
-  const auto restore = [&] { return LaneStore::restore(dir / "new", resources, lane_options(0, 1, states), {{broken, 0, {0, 128}}}, 1); };
+  const auto restore = [&] {
+    return LaneStore::restore(dir / "new", resources, lane_options(0, 1, states), {{broken, 0, {0, 128}}}, 1);
+  };
   SECTION("a flipped byte") {
     std::string bytes = read_text(broken + "/" + sst);
     bytes[bytes.size() / 3] = static_cast<char>(bytes[bytes.size() / 3] ^ 1);
@@ -381,7 +389,8 @@ TEST_CASE("a full disk is an error that can be retried, and nothing is lost by i
     fs::remove(small + "/filler");
     const SnapshotFiles snapshot = must(lane->snapshot(small + "/second"));
     fs::create_directories(dir / "copy");
-    auto restored = must(LaneStore::restore(dir / "copy/lane", resources, lane_options(0, 1, states), {source_of(snapshot)}, 1));
+    auto restored =
+        must(LaneStore::restore(dir / "copy/lane", resources, lane_options(0, 1, states), {source_of(snapshot)}, 1));
     for (int i = 0; i < 6000; ++i) REQUIRE(get(*restored->table("o", "s"), user(i)) == value(i));
   }
   ::umount(small.c_str());

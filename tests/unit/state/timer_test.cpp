@@ -65,7 +65,8 @@ TEST_CASE("timers survive a restore and follow their keys to other lanes") {
   std::map<std::string, int64_t> found;
   for (uint32_t l = 0; l < 3; ++l) {
     RestoreReport report;
-    auto lane = must(LaneStore::restore(dir / ("new" + std::to_string(l)), resources, with_timers(l, 3), sources, 2, &report));
+    auto lane =
+        must(LaneStore::restore(dir / ("new" + std::to_string(l)), resources, with_timers(l, 3), sources, 2, &report));
     CHECK_FALSE(report.linked);
     CHECK(report.timers_restored > 0);
     int64_t last = INT64_MIN;
