@@ -26,8 +26,8 @@ uint32_t host_level(int syslog_level) {
 }  // namespace
 
 bool is_connection_failure(rd_kafka_resp_err_t code) {
-  return code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
-         code == RD_KAFKA_RESP_ERR__TIMED_OUT;
+  return code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE ||
+         code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || code == RD_KAFKA_RESP_ERR__TIMED_OUT;
 }
 
 const char* way_out(rd_kafka_resp_err_t code) {
@@ -46,8 +46,10 @@ const char* way_out(rd_kafka_resp_err_t code) {
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
       return "this login lacks a permission on the cluster: grant it (kafka-acls), or use another";
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: return "a topic's name has at most 249 of a-z A-Z 0-9 . _ -";
-    default: return nullptr;
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+      return "a topic's name has at most 249 of a-z A-Z 0-9 . _ -";
+    default:
+      return nullptr;
   }
 }
 
@@ -61,9 +63,10 @@ Status Client::start(rd_kafka_type_t type, ClientConf* conf) {
   rd_kafka_conf_set_log_cb(conf->get(), &Client::log_line);
   rd_kafka_conf_set_error_cb(conf->get(), &Client::error);
   if (on_commit)
-    rd_kafka_conf_set_offset_commit_cb(conf->get(), [](rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*, void* opaque) {
-      static_cast<Client*>(opaque)->on_commit(code);
-    });
+    rd_kafka_conf_set_offset_commit_cb(
+        conf->get(), [](rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*, void* opaque) {
+          static_cast<Client*>(opaque)->on_commit(code);
+        });
   if (on_delivery)
     rd_kafka_conf_set_dr_msg_cb(conf->get(), [](rd_kafka_t*, const rd_kafka_message_t* m, void* opaque) {
       static_cast<Client*>(opaque)->on_delivery(*m);
@@ -87,7 +90,8 @@ Status Client::failure(std::string_view what, rd_kafka_resp_err_t code) {
   if (hopeless_) return Status::fatal(hopeless_->text + ": " + way_out(hopeless_->code));
   const std::string reason = std::string(what) + ": " + rd_kafka_err2str(code);
   if (const char* hint = way_out(code)) return Status::fatal(reason + ": " + hint);
-  return Status::retry(is_connection_failure(code) && !last_failure_.empty() ? std::string(what) + ": " + last_failure_ : reason, 1000);
+  return Status::retry(
+      is_connection_failure(code) && !last_failure_.empty() ? std::string(what) + ": " + last_failure_ : reason, 1000);
 }
 
 void Client::log(uint32_t level, std::string_view text) const { context_->host->log(context_->host, level, str(text)); }

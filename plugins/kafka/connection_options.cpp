@@ -35,17 +35,19 @@ void ClientConf::preset(const char* name, const std::string& value) { option("in
 
 void ClientConf::preset_if_known(const char* name, const std::string& value) {
   char error[512];
-  if (rd_kafka_conf_set(conf_, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_INVALID) problems_.emplace_back(error);
+  if (rd_kafka_conf_set(conf_, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_INVALID)
+    problems_.emplace_back(error);
 }
 
 void ClientConf::option(const char* option, const char* name, const std::string& value) {
   char error[512];
   if (rd_kafka_conf_set(conf_, name, value.c_str(), error, sizeof error) != RD_KAFKA_CONF_OK)
-    problems_.push_back("`" + std::string(option) + "`: " + error);
+    problems_.push_back(std::string("`").append(option).append("`: ").append(error));
 }
 
 void ClientConf::connection(const ConnectionOptions& o, const std::vector<ReservedProperty>& reserved) {
-  if (o.brokers.find_first_not_of(" ,\t") == std::string::npos) problems_.emplace_back("`brokers` is empty: give host:port, several with commas");
+  if (o.brokers.find_first_not_of(" ,\t") == std::string::npos)
+    problems_.emplace_back("`brokers` is empty: give host:port, several with commas");
   option("brokers", "bootstrap.servers", o.brokers);
   const auto given = [&](const char* option_name, const char* name, const std::optional<std::string>& value) {
     if (value) option(option_name, name, *value);
@@ -64,8 +66,11 @@ void ClientConf::connection(const ConnectionOptions& o, const std::vector<Reserv
   const bool sasl = protocol.rfind("sasl", 0) == 0 || protocol.rfind("SASL", 0) == 0;
   const std::string mechanism = o.sasl_mechanism.value_or("");
   if (!sasl && (o.sasl_mechanism || o.sasl_username || o.sasl_password))
-    problems_.push_back("`sasl_…` is given, but `security_protocol` is " + protocol + ", which does not log in: set it to sasl_ssl or sasl_plaintext");
-  if (sasl && mechanism.empty()) problems_.push_back("`security_protocol` " + protocol + " needs `sasl_mechanism`, for example PLAIN or SCRAM-SHA-512");
+    problems_.push_back("`sasl_…` is given, but `security_protocol` is " + protocol +
+                        ", which does not log in: set it to sasl_ssl or sasl_plaintext");
+  if (sasl && mechanism.empty())
+    problems_.push_back("`security_protocol` " + protocol +
+                        " needs `sasl_mechanism`, for example PLAIN or SCRAM-SHA-512");
   if (sasl && (mechanism == "PLAIN" || mechanism.rfind("SCRAM", 0) == 0) && (!o.sasl_username || !o.sasl_password))
     problems_.push_back("`sasl_mechanism` " + mechanism + " needs `sasl_username` and `sasl_password`");
 

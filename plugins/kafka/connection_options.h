@@ -31,16 +31,20 @@ void append_connection_options(Options<Config>* options) {
           .doc("How to log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER.")
           .example("SCRAM-SHA-512"));
   add(opt<Config, Text>("sasl_username", &Config::sasl_username).doc("Name to log in with (PLAIN, SCRAM)."));
-  add(opt<Config, Text>("sasl_password", &Config::sasl_password).secret().doc("Password to log in with (PLAIN, SCRAM)."));
+  add(opt<Config, Text>("sasl_password", &Config::sasl_password)
+          .secret()
+          .doc("Password to log in with (PLAIN, SCRAM)."));
   add(opt<Config, Text>("ssl_ca_location", &Config::ssl_ca_location)
-          .doc("File or folder of the certificates that the brokers' are checked against. Without it: those of the system."));
+          .doc("File or folder of the certificates that the brokers' are checked against. Without it: those of the "
+               "system."));
   add(opt<Config, Text>("ssl_certificate_location", &Config::ssl_certificate_location)
           .doc("File of the client's own certificate (PEM)."));
   add(opt<Config, Text>("ssl_key_location", &Config::ssl_key_location).doc("File of the client's private key (PEM)."));
   add(opt<Config, Text>("ssl_key_password", &Config::ssl_key_password).secret().doc("Password of the private key."));
   add(opt<Config, StringMap>("properties", &Config::properties)
           .advanced()
-          .doc("Any property of librdkafka, by its own name. Those that an option or the operator itself sets are refused.")
+          .doc("Any property of librdkafka, by its own name. Those that an option or the operator itself sets are "
+               "refused.")
           .example("{ client.rack: eu-1a, fetch.wait.max.ms: 50 }"));
 }
 

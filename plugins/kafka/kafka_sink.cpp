@@ -30,11 +30,16 @@ const std::vector<ReservedProperty> kReserved = {
 const char* word(Acks a) { return a == Acks::kAll ? "all" : a == Acks::kLeader ? "1" : "0"; }
 const char* word(Compression c) {
   switch (c) {
-    case Compression::kGzip: return "gzip";
-    case Compression::kSnappy: return "snappy";
-    case Compression::kLz4: return "lz4";
-    case Compression::kZstd: return "zstd";
-    default: return "none";
+    case Compression::kGzip:
+      return "gzip";
+    case Compression::kSnappy:
+      return "snappy";
+    case Compression::kLz4:
+      return "lz4";
+    case Compression::kZstd:
+      return "zstd";
+    default:
+      return "none";
   }
 }
 
@@ -53,8 +58,10 @@ bool is_refusal(rd_kafka_resp_err_t code) {
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR__INVALID_ARG: return true;
-    default: return false;
+    case RD_KAFKA_RESP_ERR__INVALID_ARG:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -64,21 +71,36 @@ Options<SinkConfig> KafkaSink::options() {
   using C = SinkConfig;
   Options<C> o;
   const auto add = [&](Option<C>&& option) { o.push_back(std::move(option)); };
-  add(opt<C, std::string>("brokers", &C::brokers).required().doc("Brokers to ask first: host:port, several with commas.").example("kafka1:9092,kafka2:9092"));
+  add(opt<C, std::string>("brokers", &C::brokers)
+          .required()
+          .doc("Brokers to ask first: host:port, several with commas.")
+          .example("kafka1:9092,kafka2:9092"));
   add(opt("topic", &C::topic).doc("Topic to write to. It must exist, unless the brokers create topics by themselves."));
   add(opt("topic_field", &C::topic_field).doc("Field whose text names a row's topic; `topic` is for rows without it."));
   add(opt("key_field", &C::key_field).doc("Field whose text becomes the message key.").example("user_id"));
-  add(opt("tombstone_on_delete", &C::tombstone_on_delete).def("false").doc("Write a delete as a message with key and no value. Needs `key_field`."));
+  add(opt("tombstone_on_delete", &C::tombstone_on_delete)
+          .def("false")
+          .doc("Write a delete as a message with key and no value. Needs `key_field`."));
   add(opt("acks", &C::acks, {{"all", Acks::kAll}, {"1", Acks::kLeader}, {"0", Acks::kNone}})
           .def("all")
-          .doc("Which brokers must have a message before it counts as written. Anything but `all` can lose messages, and turns idempotence off."));
+          .doc("Which brokers must have a message before it counts as written. Anything but `all` can lose messages, "
+               "and turns idempotence off."));
   add(opt("compression", &C::compression,
-          {{"none", Compression::kNone}, {"gzip", Compression::kGzip}, {"snappy", Compression::kSnappy}, {"lz4", Compression::kLz4}, {"zstd", Compression::kZstd}})
+          {{"none", Compression::kNone},
+           {"gzip", Compression::kGzip},
+           {"snappy", Compression::kSnappy},
+           {"lz4", Compression::kLz4},
+           {"zstd", Compression::kZstd}})
           .def("none")
           .doc("How batches of messages are compressed."));
   add(opt("linger", &C::linger).def("20ms").doc("How long a message may wait for others to share a request with."));
-  add(opt("delivery_timeout", &C::delivery_timeout).def("0").doc("Stop the job when a message has waited this long for its broker. 0: wait for ever."));
-  add(opt("isolate_errors", &C::isolate_errors).def("false").doc("Remember every row until it is delivered, so that each that is refused becomes a bad record. Without it: only large rows."));
+  add(opt("delivery_timeout", &C::delivery_timeout)
+          .def("0")
+          .doc("Stop the job when a message has waited this long for its broker. 0: wait for ever."));
+  add(opt("isolate_errors", &C::isolate_errors)
+          .def("false")
+          .doc("Remember every row until it is delivered, so that each that is refused becomes a bad record. Without "
+               "it: only large rows."));
   add(opt("max_queue", &C::max_queue).def("32MiB").advanced().doc("How much may wait for the brokers, for each lane."));
   append_connection_options(&o);
   return o;
@@ -87,7 +109,8 @@ Options<SinkConfig> KafkaSink::options() {
 KafkaSink::~KafkaSink() {
   if (client_ && client_->is_started()) {
     // Without this, destroying the client would wait for the brokers.
-    rd_kafka_purge(client_->handle(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
+    rd_kafka_purge(client_->handle(),
+                   RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
   }
   topics_.clear();
 }
@@ -103,7 +126,8 @@ void KafkaSink::build_conf(ClientConf* conf) const {
   conf->option("compression", "compression.codec", word(c.compression));
   conf->option("linger", "linger.ms", std::to_string(c.linger.count()));
   conf->option("delivery_timeout", "message.timeout.ms", std::to_string(c.delivery_timeout.count()));
-  conf->option("max_queue", "queue.buffering.max.kbytes", std::to_string(std::max<int64_t>(1, c.max_queue.bytes / 1024)));
+  conf->option("max_queue", "queue.buffering.max.kbytes",
+               std::to_string(std::max<int64_t>(1, c.max_queue.bytes / 1024)));
   conf->connection(c, kReserved);
 }
 
@@ -111,7 +135,8 @@ Status KafkaSink::configure(Needs& needs) {
   const SinkConfig& c = config();
   if (!c.topic && !c.topic_field) return Status::fatal("give `topic`, `topic_field`, or both");
   if (c.topic && c.topic->empty()) return Status::fatal("`topic` is empty");
-  if (c.tombstone_on_delete && !c.key_field) return Status::fatal("`tombstone_on_delete` needs `key_field`: a tombstone is for its key");
+  if (c.tombstone_on_delete && !c.key_field)
+    return Status::fatal("`tombstone_on_delete` needs `key_field`: a tombstone is for its key");
   needs.body();
   needs.delivery(SLUICE_DELIVERY_AT_LEAST_ONCE);
   if (c.topic_field) topic_field_ = needs.field(*c.topic_field);
@@ -155,7 +180,9 @@ Status KafkaSink::open() {
 Status KafkaSink::close() {
   if (!client_ || !client_->is_started()) return Status::ok();
   Status s = flush(kCloseMs);
-  if (!s.is_ok()) warn(std::string(id()) + ": closed before all was delivered (" + s.message() + "); the rows since the last checkpoint will be written again");
+  if (!s.is_ok())
+    warn(std::string(id()) + ": closed before all was delivered (" + s.message() +
+         "); the rows since the last checkpoint will be written again");
   return Status::ok();
 }
 
@@ -174,7 +201,10 @@ Status KafkaSink::write(const Batch& in, uint32_t* consumed) {
     client_->serve(kFullQueueWaitMs);
     SLUICE_CHECK_OK(take_events());
     SLUICE_CHECK_OK(write_row(in, row, &done));
-    if (!done) return Status::retry(away_ ? "broker away: " + client_->last_failure() : "the brokers take messages more slowly than they come", 20);
+    if (!done)
+      return Status::retry(
+          away_ ? "broker away: " + client_->last_failure() : "the brokers take messages more slowly than they come",
+          20);
   }
   *consumed = in.size();
   return Status::ok();
@@ -231,7 +261,8 @@ Status KafkaSink::topic_of(const Batch& in, uint32_t row, std::string_view* name
     }
     if (!value.is_missing() || !config().topic) {
       *known = false;
-      return reject(row, "`" + *config().topic_field + "` is " + (value.is_string() ? "empty" : value.type_name()) + ": it names no topic");
+      return reject(row, std::string("`").append(*config().topic_field) + "` is " + (value.is_string() ? "empty" : value.type_name()) +
+                             ": it names no topic");
     }
   }
   *name = *config().topic;
@@ -239,7 +270,8 @@ Status KafkaSink::topic_of(const Batch& in, uint32_t row, std::string_view* name
 }
 
 Status KafkaSink::key_of(const Value& value, std::string_view* key) const {
-  if (value.is_string() || value.type() == SLUICE_NUMBER || value.is_bool() || value.type() == SLUICE_OBJECT || value.type() == SLUICE_ARRAY) {
+  if (value.is_string() || value.type() == SLUICE_NUMBER || value.is_bool() || value.type() == SLUICE_OBJECT ||
+      value.type() == SLUICE_ARRAY) {
     *key = value.text();
     return Status::ok();
   }
@@ -252,7 +284,9 @@ Status KafkaSink::topic_handle(std::string_view name, rd_kafka_topic_t** out) {
     *out = found->second.get();
     return Status::ok();
   }
-  if (topics_.size() >= kTopicsAtMost) return Status::fatal("`topic_field` has given more than " + std::to_string(kTopicsAtMost) + " topics, the newest `" + std::string(name) + "`: it should hold a topic's name");
+  if (topics_.size() >= kTopicsAtMost)
+    return Status::fatal("`topic_field` has given more than " + std::to_string(kTopicsAtMost) +
+                         " topics, the newest `" + std::string(name) + "`: it should hold a topic's name");
   TopicHandle handle(rd_kafka_topic_new(client_->handle(), std::string(name).c_str(), nullptr));
   *out = handle.get();
   if (handle) topics_.emplace(std::string(name), std::move(handle));
@@ -265,7 +299,7 @@ Status KafkaSink::enqueue(uint32_t row, std::string_view topic, std::optional<st
   SLUICE_CHECK_OK(topic_handle(topic, &handle));
   if (handle == nullptr) {
     *done = true;
-    return reject(row, "`" + std::string(topic) + "` cannot be a topic's name");
+    return reject(row, std::string("`").append(topic) + "` cannot be a topic's name");
   }
   uint64_t origin = 0;
   if (config().isolate_errors || (value && value->size() >= kLargeRow)) SLUICE_CHECK_OK(keep_origin(row, &origin));
@@ -273,8 +307,10 @@ Status KafkaSink::enqueue(uint32_t row, std::string_view topic, std::optional<st
   static char empty[1];
   char* data = !value ? nullptr : value->empty() ? empty : const_cast<char*>(value->data());
   const void* key_data = !key ? nullptr : key->empty() ? empty : key->data();
-  if (rd_kafka_produce(handle, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, data, value ? value->size() : 0, key_data, key ? key->size() : 0,
-                       reinterpret_cast<void*>(static_cast<uintptr_t>(origin))) == 0) {  // NOLINT(performance-no-int-to-ptr)
+  if (rd_kafka_produce(handle, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, data, value ? value->size() : 0, key_data,
+                       key ? key->size() : 0,
+                       reinterpret_cast<void*>(static_cast<uintptr_t>(origin))) ==
+      0) {  // NOLINT(performance-no-int-to-ptr)
     if (origin != 0) last_origin_ = origin;
     *done = true;
     return Status::ok();
@@ -287,7 +323,8 @@ Status KafkaSink::enqueue(uint32_t row, std::string_view topic, std::optional<st
   }
   *done = true;
   if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    return reject(row, "too large for a message: " + std::to_string(value ? value->size() : 0) + " bytes (message.max.bytes in `properties`)");
+    return reject(row, "too large for a message: " + std::to_string(value ? value->size() : 0) +
+                           " bytes (message.max.bytes in `properties`)");
   if (is_refusal(code)) return reject(row, "topic " + std::string(topic) + ": " + rd_kafka_err2str(code));
   return give_up(code, topic);
 }
@@ -296,13 +333,18 @@ Status KafkaSink::give_up(rd_kafka_resp_err_t code, std::string_view topic) {
   if (code == RD_KAFKA_RESP_ERR__FATAL) {
     char text[512] = "";
     rd_kafka_fatal_error(client_->handle(), text, sizeof text);
-    return Status::fatal(std::string("the producer gave up: ") + text + "; start again: rows since the last checkpoint are written again");
+    return Status::fatal(std::string("the producer gave up: ") + text +
+                         "; start again: rows since the last checkpoint are written again");
   }
   const char* hint = way_out(code);
   std::string text = "topic " + std::string(topic) + ": a message was not delivered: " + rd_kafka_err2str(code);
-  if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT) text += " (`delivery_timeout`)" + (client_->last_failure().empty() ? std::string() : "; " + client_->last_failure());
-  else if (hint != nullptr) text += std::string(": ") + hint;
-  else text += "; `isolate_errors: true` makes such rows bad records";
+  if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    text +=
+        " (`delivery_timeout`)" + (client_->last_failure().empty() ? std::string() : "; " + client_->last_failure());
+  else if (hint != nullptr)
+    text += std::string(": ") + hint;
+  else
+    text += "; `isolate_errors: true` makes such rows bad records";
   return Status::fatal(text);
 }
 
@@ -319,7 +361,9 @@ void KafkaSink::delivered(const rd_kafka_message_t& m) {
     alone_result_ = m.err;
     return;
   }
-  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR || m.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || m.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) return;
+  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR || m.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
+      m.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+    return;
   const char* topic = rd_kafka_topic_name(m.rkt);
   if (!is_refusal(m.err)) {
     if (broken_.is_ok()) broken_ = give_up(m.err, topic);
@@ -343,7 +387,8 @@ Status KafkaSink::flush(int timeout_ms) {
     if (waited + kFlushSliceMs >= timeout_ms || stopping()) break;
   }
   const std::string text = std::to_string(rd_kafka_outq_len(client_->handle())) + " messages are not confirmed";
-  return Status::retry(away_ && !client_->last_failure().empty() ? text + ", broker away: " + client_->last_failure() : text, 500);
+  return Status::retry(
+      away_ && !client_->last_failure().empty() ? text + ", broker away: " + client_->last_failure() : text, 500);
 }
 
 // One by one: a broker refuses a whole batch for one of its messages.
@@ -355,8 +400,12 @@ Status KafkaSink::settle_refused() {
     alone_ = true;
     alone_result_.reset();
     static char empty[1];
-    const int sent = rd_kafka_produce(handle, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, r.tombstone ? nullptr : r.value.empty() ? empty : r.value.data(),
-                                      r.value.size(), r.has_key ? (r.key.empty() ? empty : r.key.data()) : nullptr, r.key.size(), nullptr);
+    const int sent = rd_kafka_produce(handle, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
+                                      r.tombstone       ? nullptr
+                                      : r.value.empty() ? empty
+                                                        : r.value.data(),
+                                      r.value.size(), r.has_key ? (r.key.empty() ? empty : r.key.data()) : nullptr,
+                                      r.key.size(), nullptr);
     Status s;
     if (sent != 0) alone_result_ = rd_kafka_last_error();
     // A flush that is cut off leaves the message under way: it must not be sent again next to itself.
@@ -387,12 +436,14 @@ Status KafkaSink::prepare(uint64_t) {
 
 Status KafkaSink::take_events() {
   for (const ClientEvent& e : client_->take_events()) {
-    if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL || e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
+    if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL ||
+        e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
       if (!away_) warn("broker away: " + e.text + "; messages wait");
       away_ = true;
       note("broker away: " + (client_->last_failure().empty() ? e.text : client_->last_failure()));
     } else if (e.code == RD_KAFKA_RESP_ERR__FATAL) {
-      return Status::fatal("the producer gave up: " + e.text + "; start again: rows since the last checkpoint are written again");
+      return Status::fatal("the producer gave up: " + e.text +
+                           "; start again: rows since the last checkpoint are written again");
     } else {
       warn("librdkafka: " + e.text);
     }

@@ -61,7 +61,8 @@ class KafkaSink final : public Sink<SinkConfig> {
   Status topic_of(const Batch& in, uint32_t row, std::string_view* name, bool* known);
   Status key_of(const Value& value, std::string_view* key) const;
   Status topic_handle(std::string_view name, rd_kafka_topic_t** out);
-  Status enqueue(uint32_t row, std::string_view topic, std::optional<std::string_view> key, std::optional<std::string_view> value, bool* done);
+  Status enqueue(uint32_t row, std::string_view topic, std::optional<std::string_view> key,
+                 std::optional<std::string_view> value, bool* done);
   void delivered(const rd_kafka_message_t& m);
   // Waits until nothing is under way. RETRY: the brokers have not confirmed all.
   Status flush(int timeout_ms);

@@ -31,7 +31,8 @@ const std::vector<ReservedProperty> kReserved = {
 };
 
 bool is_unknown(rd_kafka_resp_err_t code) {
-  return code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+  return code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+         code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
 }
 
 std::string text_of(int64_t number) { return std::to_string(number); }
@@ -42,32 +43,63 @@ Options<SourceConfig> KafkaSource::options() {
   using C = SourceConfig;
   Options<C> o;
   const auto add = [&](Option<C>&& option) { o.push_back(std::move(option)); };
-  add(opt<C, std::string>("brokers", &C::brokers).required().doc("Brokers to ask first: host:port, several with commas.").example("kafka1:9092,kafka2:9092"));
+  add(opt<C, std::string>("brokers", &C::brokers)
+          .required()
+          .doc("Brokers to ask first: host:port, several with commas.")
+          .example("kafka1:9092,kafka2:9092"));
   add(opt("topic", &C::topic).doc("Topic to read. Either this or `topics`."));
   add(opt("topics", &C::topics).def("[]").doc("Topics to read."));
-  add(opt("group", &C::group).doc("Consumer group whose committed offsets are read (`start: committed`) and published (`commit_offsets`). Without it: the pipeline's name."));
-  add(opt("start", &C::start, {{"earliest", Start::kEarliest}, {"latest", Start::kLatest}, {"committed", Start::kCommitted}, {"timestamp", Start::kTimestamp}, {"offsets", Start::kOffsets}})
+  add(opt("group", &C::group)
+          .doc("Consumer group whose committed offsets are read (`start: committed`) and published (`commit_offsets`). "
+               "Without it: the pipeline's name."));
+  add(opt("start", &C::start,
+          {{"earliest", Start::kEarliest},
+           {"latest", Start::kLatest},
+           {"committed", Start::kCommitted},
+           {"timestamp", Start::kTimestamp},
+           {"offsets", Start::kOffsets}})
           .def("earliest")
           .doc("Where a partition begins that has no position in the checkpoint. A checkpoint always wins."));
-  add(opt("start_fallback", &C::start_fallback, {{"earliest", StartFallback::kEarliest}, {"latest", StartFallback::kLatest}, {"fail", StartFallback::kFail}})
+  add(opt("start_fallback", &C::start_fallback,
+          {{"earliest", StartFallback::kEarliest}, {"latest", StartFallback::kLatest}, {"fail", StartFallback::kFail}})
           .def("earliest")
-          .doc("Where a partition begins for which the group has committed nothing (`start: committed`) or `start_offsets` says nothing."));
-  add(opt("start_timestamp", &C::start_timestamp).doc("With `start: timestamp`: the first message at or after this time. ISO 8601 with a zone, or ms since 1970.").example("2023-11-06T20:00:00+08:00"));
-  add(opt("start_offsets", &C::start_offsets).def("{}").doc("With `start: offsets`: the first offset by partition, or by topic-partition.").example("{ topic_db-0: 1200, topic_db-1: 980 }"));
+          .doc("Where a partition begins for which the group has committed nothing (`start: committed`) or "
+               "`start_offsets` says nothing."));
+  add(opt("start_timestamp", &C::start_timestamp)
+          .doc("With `start: timestamp`: the first message at or after this time. ISO 8601 with a zone, or ms since "
+               "1970.")
+          .example("2023-11-06T20:00:00+08:00"));
+  add(opt("start_offsets", &C::start_offsets)
+          .def("{}")
+          .doc("With `start: offsets`: the first offset by partition, or by topic-partition.")
+          .example("{ topic_db-0: 1200, topic_db-1: 980 }"));
   add(opt("until", &C::until, {{"none", Until::kNone}, {"end", Until::kEnd}})
           .def("none")
           .doc("`end`: the source ends when everything has been read that was there at its first start."));
-  add(opt("isolation", &C::isolation, {{"read_committed", Isolation::kReadCommitted}, {"read_uncommitted", Isolation::kReadUncommitted}})
+  add(opt("isolation", &C::isolation,
+          {{"read_committed", Isolation::kReadCommitted}, {"read_uncommitted", Isolation::kReadUncommitted}})
           .def("read_committed")
           .doc("Whether messages of open and aborted transactions are left out."));
   add(opt("on_gap", &C::on_gap, {{"fail", OnGap::kFail}, {"earliest", OnGap::kEarliest}, {"latest", OnGap::kLatest}})
           .def("fail")
-          .doc("When the offset to go on at does not exist any more (deleted by retention, topic made anew): stop, or go on at one end of what is there."));
-  add(opt("discover_interval", &C::discover_interval).def("30s").doc("How often to look for new partitions. They are read from their beginning."));
-  add(opt("allow_missing", &C::allow_missing).def("false").doc("Start although a topic does not exist; it is read once it does. Otherwise the start waits for it."));
-  add(opt("commit_offsets", &C::commit_offsets).def("true").doc("After each checkpoint commit its offsets to `group`, for other tools to see."));
-  add(opt("timestamps", &C::timestamps).def("false").doc("Take the messages' own time as event time; `event_time:` of the pipeline wins."));
-  add(opt("max_queue", &C::max_queue).def("16MiB").advanced().doc("How much may be fetched ahead of the pipeline, for each lane."));
+          .doc("When the offset to go on at does not exist any more (deleted by retention, topic made anew): stop, or "
+               "go on at one end of what is there."));
+  add(opt("discover_interval", &C::discover_interval)
+          .def("30s")
+          .doc("How often to look for new partitions. They are read from their beginning."));
+  add(opt("allow_missing", &C::allow_missing)
+          .def("false")
+          .doc("Start although a topic does not exist; it is read once it does. Otherwise the start waits for it."));
+  add(opt("commit_offsets", &C::commit_offsets)
+          .def("true")
+          .doc("After each checkpoint commit its offsets to `group`, for other tools to see."));
+  add(opt("timestamps", &C::timestamps)
+          .def("false")
+          .doc("Take the messages' own time as event time; `event_time:` of the pipeline wins."));
+  add(opt("max_queue", &C::max_queue)
+          .def("16MiB")
+          .advanced()
+          .doc("How much may be fetched ahead of the pipeline, for each lane."));
   append_connection_options(&o);
   return o;
 }
@@ -91,7 +123,8 @@ void KafkaSource::build_conf(ClientConf* conf) const {
   conf->preset("reconnect.backoff.max.ms", "2000");
   conf->preset_if_known("fetch.queue.backoff.ms", "10");  // from 2.2 on; see keep_fetching()
   conf->option("group", "group.id", c.group.value_or(std::string(pipeline())));
-  conf->option("isolation", "isolation.level", c.isolation == Isolation::kReadCommitted ? "read_committed" : "read_uncommitted");
+  conf->option("isolation", "isolation.level",
+               c.isolation == Isolation::kReadCommitted ? "read_committed" : "read_uncommitted");
   conf->option("max_queue", "queued.max.messages.kbytes", text_of(std::max<int64_t>(1, c.max_queue.bytes / 1024)));
   conf->connection(c, kReserved);
 }
@@ -102,17 +135,21 @@ Status KafkaSource::configure(Needs&) {
   topic_names_ = c.topic ? std::vector<std::string>{*c.topic} : c.topics;
   for (size_t i = 0; i < topic_names_.size(); ++i) {
     if (topic_names_[i].empty()) return Status::fatal("`topic` is empty");
-    if (std::find(topic_names_.begin(), topic_names_.begin() + static_cast<std::ptrdiff_t>(i), topic_names_[i]) != topic_names_.begin() + static_cast<std::ptrdiff_t>(i))
+    if (std::find(topic_names_.begin(), topic_names_.begin() + static_cast<std::ptrdiff_t>(i), topic_names_[i]) !=
+        topic_names_.begin() + static_cast<std::ptrdiff_t>(i))
       return Status::fatal("`topics` has " + topic_names_[i] + " twice");
   }
   if ((c.start == Start::kTimestamp) != c.start_timestamp.has_value())
-    return Status::fatal(c.start_timestamp ? "`start_timestamp` is used with `start: timestamp` only" : "`start: timestamp` needs `start_timestamp`");
+    return Status::fatal(c.start_timestamp ? "`start_timestamp` is used with `start: timestamp` only"
+                                           : "`start: timestamp` needs `start_timestamp`");
   if ((c.start == Start::kOffsets) == c.start_offsets.empty())
-    return Status::fatal(c.start_offsets.empty() ? "`start: offsets` needs `start_offsets`" : "`start_offsets` is used with `start: offsets` only");
+    return Status::fatal(c.start_offsets.empty() ? "`start: offsets` needs `start_offsets`"
+                                                 : "`start_offsets` is used with `start: offsets` only");
   if (c.start_timestamp) {
     start_time_ = parse_instant(*c.start_timestamp);
     if (!start_time_)
-      return Status::fatal("`start_timestamp`: `" + *c.start_timestamp + "` is no time: write 2023-11-06T20:00:00+08:00, …T12:00:00Z, or ms since 1970");
+      return Status::fatal("`start_timestamp`: `" + *c.start_timestamp +
+                           "` is no time: write 2023-11-06T20:00:00+08:00, …T12:00:00Z, or ms since 1970");
   }
   start_offsets_.clear();
   SLUICE_CHECK_OK(parse_start_offsets(c.start_offsets, topic_names_, &start_offsets_));
@@ -128,7 +165,8 @@ Status KafkaSource::open() {
     SLUICE_CHECK_OK(conf.status());
     char value[32] = "";
     size_t size = sizeof value;
-    if (rd_kafka_conf_get(conf.get(), "queued.min.messages", value, &size) == RD_KAFKA_CONF_OK) fetch_limit_ = std::strtoull(value, nullptr, 10);
+    if (rd_kafka_conf_get(conf.get(), "queued.min.messages", value, &size) == RD_KAFKA_CONF_OK)
+      fetch_limit_ = std::strtoull(value, nullptr, 10);
     client_.emplace(context());
     client_->on_commit = [this](rd_kafka_resp_err_t code) {
       --commits_under_way_;
@@ -142,7 +180,10 @@ Status KafkaSource::open() {
     }
     queue_.reset(rd_kafka_queue_new(client_->handle()));
     rd_kafka_queue_cb_event_enable(
-        queue_.get(), [](rd_kafka_t*, void* ctx) { static_cast<const sluice_context*>(ctx)->wake(static_cast<const sluice_context*>(ctx)); },
+        queue_.get(),
+        [](rd_kafka_t*, void* ctx) {
+          static_cast<const sluice_context*>(ctx)->wake(static_cast<const sluice_context*>(ctx));
+        },
         const_cast<sluice_context*>(context()));
     for (const std::string& name : topic_names_) {
       Topic& t = topics_.emplace_back();
@@ -182,10 +223,12 @@ Status KafkaSource::read_metadata(int timeout_ms) {
     for (int i = 0; i < metadata->topic_cnt; ++i) {
       const rd_kafka_metadata_topic_t& m = metadata->topics[i];
       if (t.name != m.topic) continue;
-      if (const char* hint = way_out(m.err)) return Status::fatal("topic " + t.name + ": " + rd_kafka_err2str(m.err) + ": " + hint);
+      if (const char* hint = way_out(m.err))
+        return Status::fatal("topic " + t.name + ": " + rd_kafka_err2str(m.err) + ": " + hint);
       t.leaders.resize(static_cast<size_t>(m.partition_cnt), -1);
       for (int p = 0; p < m.partition_cnt; ++p)
-        if (const int32_t number = m.partitions[p].id; number >= 0 && number < m.partition_cnt) t.leaders[static_cast<size_t>(number)] = m.partitions[p].leader;
+        if (const int32_t number = m.partitions[p].id; number >= 0 && number < m.partition_cnt)
+          t.leaders[static_cast<size_t>(number)] = m.partitions[p].leader;
     }
     t.partition_count = std::max(t.partition_count, static_cast<int32_t>(t.leaders.size()));
   }
@@ -213,163 +256,8 @@ Status KafkaSource::discover(std::vector<Split>* splits) {
   }
   // Partitions are never taken away, so those that were seen once are still there.
   for (const Topic& t : topics_)
-    for (int32_t number = 0; number < t.partition_count; ++number) splits->push_back({split_id(t.name, number), t.index + number});
-  return Status::ok();
-}
-
-// ---- where a split begins ---------------------------------------------------------------------------
-
-Status KafkaSource::assign(const std::vector<AssignedSplit>& splits) {
-  // A partition without a position next to others that have one, or after the start, is new: nothing of it may be
-  // skipped.
-  const bool late = assigned_before_ || std::any_of(splits.begin(), splits.end(), [](const AssignedSplit& s) { return s.restored; });
-  std::deque<Partition> placed;
-  for (const AssignedSplit& given : splits) {
-    if (stopping()) return Status::cancelled();
-    SLUICE_CHECK_OK(place(given, late, &placed.emplace_back()));
-  }
-  for (Partition& from : placed) {
-    Partition& p = partitions_.emplace_back(std::move(from));
-    auto& table = p.topic->by_number;
-    if (table.size() <= static_cast<size_t>(p.number)) table.resize(static_cast<size_t>(p.number) + 1, nullptr);
-    table[static_cast<size_t>(p.number)] = &p;
-    say_position(&p);
-    if (p.snapshot_end == PartitionPosition::kComplete) set_flags(&p, SLUICE_SPLIT_SNAPSHOT_COMPLETE);
-    end_if_bounded(&p);
-    if ((p.flags & SLUICE_SPLIT_END) == 0) SLUICE_CHECK_OK(start_fetching(&p));
-  }
-  assigned_before_ = true;
-  return Status::ok();
-}
-
-Status KafkaSource::place(const AssignedSplit& given, bool late, Partition* p) {
-  const auto name = parse_split_id(given.id);
-  const auto topic = std::find_if(topics_.begin(), topics_.end(), [&](const Topic& t) { return name && t.name == name->topic; });
-  if (topic == topics_.end())
-    return Status::fatal("the checkpoint holds " + given.id + ", which is none of this operator's topics: put the topic back, or start without this operator's state (--drop-state " + std::string(id()) + ")");
-  p->topic = &*topic;
-  p->number = name->partition;
-  p->split = given.index;
-  p->id = given.id;
-  OffsetRange range;
-  SLUICE_CHECK_OK(query_range(*client_, topic->name, p->number, &range));
-
-  std::string why;
-  if (given.restored) {
-    const auto position = PartitionPosition::decode(given.position);
-    if (!position) return Status::fatal("the checkpoint's position of " + given.id + " was written by a newer version of kafka.source: use that version");
-    p->next = position->next;
-    p->snapshot_end = position->snapshot_end;
-    p->known_position = p->next;
-    why = "checkpoint";
-    if (p->next < range.earliest || p->next > range.end) SLUICE_CHECK_OK(bridge_gap(range, "checkpoint offset", p));
-  } else if (late) {
-    p->next = range.earliest;
-    why = "new partition";
-  } else {
-    SLUICE_CHECK_OK(place_at_start(range, p, &why));
-  }
-  if (p->snapshot_end != PartitionPosition::kComplete && p->next >= p->snapshot_end) p->snapshot_end = PartitionPosition::kComplete;
-  info(p->id + ": from offset " + text_of(p->next) + " (" + why + "), it holds " + text_of(range.earliest) + " to " + text_of(range.end));
-  return Status::ok();
-}
-
-Status KafkaSource::place_at_start(const OffsetRange& range, Partition* p, std::string* why) {
-  SLUICE_CHECK_OK(resolve_start(*p, range, &p->next, why));
-  p->snapshot_end = range.end;
-  if (p->next < range.earliest || p->next > range.end) SLUICE_CHECK_OK(bridge_gap(range, config().start == Start::kCommitted ? "committed offset" : "`start_offsets`: offset", p));
-  return Status::ok();
-}
-
-Status KafkaSource::resolve_start(const Partition& p, const OffsetRange& range, int64_t* next, std::string* why) {
-  switch (config().start) {
-    case Start::kEarliest:
-      *next = range.earliest;
-      *why = "start: earliest";
-      return Status::ok();
-    case Start::kLatest:
-      *next = range.end;
-      *why = "start: latest";
-      return Status::ok();
-    case Start::kTimestamp:
-      *why = "start: timestamp " + *config().start_timestamp;
-      SLUICE_CHECK_OK(query_time(*client_, p.topic->name, p.number, *start_time_, next));
-      if (*next < 0) *next = range.end;
-      return Status::ok();
-    case Start::kOffsets: {
-      const auto found = start_offsets_.find(p.id);
-      if (found == start_offsets_.end()) return fall_back(p, range, "`start_offsets` has no offset", next, why);
-      *next = found->second;
-      *why = "start: offsets";
-      return Status::ok();
-    }
-    case Start::kCommitted: {
-      SLUICE_CHECK_OK(query_committed(*client_, p.topic->name, p.number, next));
-      const std::string group = config().group.value_or(std::string(pipeline()));
-      if (*next < 0) return fall_back(p, range, "group " + group + " has committed no offset", next, why);
-      *why = "start: committed by group " + group;
-      return Status::ok();
-    }
-  }
-  return Status::bug("unknown start");
-}
-
-Status KafkaSource::fall_back(const Partition& p, const OffsetRange& range, const std::string& missing, int64_t* next, std::string* why) const {
-  if (config().start_fallback == StartFallback::kFail)
-    return Status::fatal(p.id + ": " + missing + " for it; set `start_fallback: earliest` or `latest`, or another `start`");
-  const bool earliest = config().start_fallback == StartFallback::kEarliest;
-  *next = earliest ? range.earliest : range.end;
-  *why = missing + ", start_fallback: " + (earliest ? "earliest" : "latest");
-  return Status::ok();
-}
-
-Status KafkaSource::bridge_gap(const OffsetRange& range, const std::string& what, Partition* p) {
-  std::string text = p->id + ": " + what + " " + text_of(p->next);
-  int64_t lost = 0;
-  if (p->next < range.earliest) {
-    lost = range.earliest - p->next;
-    text += ", earliest available " + text_of(range.earliest) + ", " + text_of(lost) + " offsets lost (deleted by retention)";
-  } else {
-    text += ", but the partition ends at " + text_of(range.end) + ": the topic was made anew or cut off";
-  }
-  if (config().on_gap == OnGap::kFail)
-    return Status::fatal(text + "; set `on_gap: earliest` to go on at " + text_of(range.earliest) + " or `on_gap: latest` to go on at " + text_of(range.end));
-  const bool earliest = config().on_gap == OnGap::kEarliest;
-  const int64_t to = earliest ? range.earliest : range.end;
-  if (p->next < range.earliest || !earliest) lost = std::max<int64_t>(0, to - std::min(p->next, range.earliest));
-  warn(text + "; going on at " + text_of(to) + " (on_gap: " + (earliest ? "earliest" : "latest") + ")");
-  count("gaps");
-  if (lost > 0) count("lost_records", lost);
-  // A snapshot that was cut off this way ends at what is there now.
-  if (p->snapshot_end != PartitionPosition::kComplete) p->snapshot_end = range.end;
-  p->next = to;
-  return Status::ok();
-}
-
-Status KafkaSource::start_fetching(Partition* p) {
-  if (rd_kafka_consume_start_queue(p->topic->handle.get(), p->number, p->next, queue_.get()) == -1)
-    return Status::fatal(p->id + ": cannot be read: " + rd_kafka_err2str(rd_kafka_last_error()));
-  p->fetching = true;
-  return Status::ok();
-}
-
-void KafkaSource::stop_fetching(Partition* p) {
-  if (p->fetching) rd_kafka_consume_stop(p->topic->handle.get(), p->number);
-  p->fetching = false;
-}
-
-Status KafkaSource::settle_gaps() {
-  while (!gaps_.empty()) {
-    Partition* p = gaps_.back();
-    OffsetRange range;
-    SLUICE_CHECK_OK(query_range(*client_, p->topic->name, p->number, &range));
-    // In range after all: a leader that lagged behind answered.
-    if (p->next < range.earliest || p->next > range.end) SLUICE_CHECK_OK(bridge_gap(range, "offset", p));
-    stop_fetching(p);
-    SLUICE_CHECK_OK(start_fetching(p));
-    say_position(p);
-    gaps_.pop_back();
-  }
+    for (int32_t number = 0; number < t.partition_count; ++number)
+      splits->push_back({split_id(t.name, number), t.index + number});
   return Status::ok();
 }
 
@@ -412,7 +300,8 @@ Status KafkaSource::take(rd_kafka_message_t** messages, size_t count) {
       SLUICE_CHECK_OK(take_error(m));
       continue;
     }
-    Partition* p = run_->partition != nullptr && run_->partition->number == m.partition && run_->partition->topic->handle.get() == m.rkt
+    Partition* p = run_->partition != nullptr && run_->partition->number == m.partition &&
+                           run_->partition->topic->handle.get() == m.rkt
                        ? run_->partition
                        : partition_of(m);
     if (p == nullptr || m.offset < p->next || !p->fetching) continue;  // of a fetch that was called off
@@ -478,7 +367,8 @@ Status KafkaSource::flush() {
 KafkaSource::Partition* KafkaSource::partition_of(const rd_kafka_message_t& m) {
   if (m.rkt == nullptr) return nullptr;
   const auto& table = static_cast<const Topic*>(rd_kafka_topic_opaque(m.rkt))->by_number;
-  return m.partition >= 0 && static_cast<size_t>(m.partition) < table.size() ? table[static_cast<size_t>(m.partition)] : nullptr;
+  return m.partition >= 0 && static_cast<size_t>(m.partition) < table.size() ? table[static_cast<size_t>(m.partition)]
+                                                                             : nullptr;
 }
 
 // That a partition is gone comes as an event of the client, with the partition in the text only: "topic [0]: reason".
@@ -516,18 +406,22 @@ Status KafkaSource::take_error(const rd_kafka_message_t& m) {
     case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:
     case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
-      broken_ = Status::fatal(p->id + " after offset " + text_of(p->next - 1) + ": cannot be decompressed: " + reason + "; this librdkafka has: " + builtin_features());
+      broken_ = Status::fatal(p->id + " after offset " + text_of(p->next - 1) + ": cannot be decompressed: " + reason +
+                              "; this librdkafka has: " + builtin_features());
       return Status::ok();
     case RD_KAFKA_RESP_ERR__BAD_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-      broken_ = Status::fatal(p->id + " after offset " + text_of(p->next - 1) + ": what the broker gives is damaged: " + reason +
-                              "; check the broker's disk, or skip it with a start behind it (`start: offsets`, without the checkpoint)");
+      broken_ = Status::fatal(
+          p->id + " after offset " + text_of(p->next - 1) + ": what the broker gives is damaged: " + reason +
+          "; check the broker's disk, or skip it with a start behind it (`start: offsets`, without the checkpoint)");
       return Status::ok();
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      broken_ = Status::fatal(p->id + " after offset " + text_of(p->next - 1) + ": " + reason + "; raise fetch.max.bytes and receive.message.max.bytes in `properties`");
+      broken_ = Status::fatal(p->id + " after offset " + text_of(p->next - 1) + ": " + reason +
+                              "; raise fetch.max.bytes and receive.message.max.bytes in `properties`");
       return Status::ok();
-    default: break;
+    default:
+      break;
   }
   if (const char* hint = way_out(m.err)) {
     broken_ = Status::fatal(p->id + ": " + reason + ": " + hint);
@@ -587,10 +481,15 @@ void KafkaSource::say_position(Partition* p) {
 
 Status KafkaSource::take_events() {
   for (const ClientEvent& e : client_->take_events()) {
-    if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL || e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION) out_of_touch(e);
-    else if (e.code == RD_KAFKA_RESP_ERR__FATAL) return Status::fatal("librdkafka gave up: " + e.text);
-    else if (Partition* p = partition_named_in(e.text); p != nullptr && is_unknown(e.code)) gone(e.text, p);
-    else warn("librdkafka: " + e.text);
+    if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL ||
+        e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION)
+      out_of_touch(e);
+    else if (e.code == RD_KAFKA_RESP_ERR__FATAL)
+      return Status::fatal("librdkafka gave up: " + e.text);
+    else if (Partition* p = partition_named_in(e.text); p != nullptr && is_unknown(e.code))
+      gone(e.text, p);
+    else
+      warn("librdkafka: " + e.text);
   }
   return Status::ok();
 }
@@ -603,7 +502,8 @@ void KafkaSource::out_of_touch(const ClientEvent& e) {
   bool any = false;
   for (Partition& p : partitions_) {
     if (!p.fetching) continue;
-    const int32_t leader = static_cast<size_t>(p.number) < p.topic->leaders.size() ? p.topic->leaders[static_cast<size_t>(p.number)] : -1;
+    const int32_t leader =
+        static_cast<size_t>(p.number) < p.topic->leaders.size() ? p.topic->leaders[static_cast<size_t>(p.number)] : -1;
     if (!all && leader >= 0 && leader != e.broker_id) continue;
     any = true;
     if ((p.flags & SLUICE_SPLIT_CAUGHT_UP) == 0) continue;
@@ -636,7 +536,9 @@ void KafkaSource::back_in_touch() {
 // connections keep the login that they were made with.
 void KafkaSource::keep_fetching(bool idle) {
   const size_t length = rd_kafka_queue_length(queue_.get());
-  const size_t limit = std::min<size_t>(fetch_limit_, std::max<size_t>(1, static_cast<size_t>(config().max_queue.bytes) / std::max<size_t>(1, mean_size_)));
+  const size_t limit = std::min<size_t>(
+      fetch_limit_,
+      std::max<size_t>(1, static_cast<size_t>(config().max_queue.bytes) / std::max<size_t>(1, mean_size_)));
   if (length >= limit - limit / 4) was_full_ = true;
   bool wake = was_full_ && length < limit / 2;
   if (wake) was_full_ = false;
@@ -650,7 +552,8 @@ void KafkaSource::keep_fetching(bool idle) {
     }
   }
   if (!wake) return;
-  rd_kafka_error_t* error = rd_kafka_sasl_set_credentials(client_->handle(), config().sasl_username.value_or("").c_str(), config().sasl_password.value_or("").c_str());
+  rd_kafka_error_t* error = rd_kafka_sasl_set_credentials(
+      client_->handle(), config().sasl_username.value_or("").c_str(), config().sasl_password.value_or("").c_str());
   if (error != nullptr) rd_kafka_error_destroy(error);
 }
 
@@ -661,7 +564,10 @@ void KafkaSource::report_lag() {
   for (const Partition& p : partitions_) {
     int64_t low = 0, high = 0;  // as of the last fetch: no question to the broker
     if (!p.fetching || (p.flags & SLUICE_SPLIT_CAUGHT_UP) != 0) continue;
-    if (rd_kafka_get_watermark_offsets(client_->handle(), p.topic->name.c_str(), p.number, &low, &high) != RD_KAFKA_RESP_ERR_NO_ERROR || high < 0) continue;
+    if (rd_kafka_get_watermark_offsets(client_->handle(), p.topic->name.c_str(), p.number, &low, &high) !=
+            RD_KAFKA_RESP_ERR_NO_ERROR ||
+        high < 0)
+      continue;
     split_lag(p.split, std::max<int64_t>(0, high - p.next));
   }
 }
@@ -690,11 +596,15 @@ Status KafkaSource::commit(uint64_t checkpoint) {
     rd_kafka_topic_partition_list_add(list.get(), p->topic->name.c_str(), p->number)->offset = next;
     committed_[p] = next;
   }
-  if (rd_kafka_commit(client_->handle(), list.get(), 1) == RD_KAFKA_RESP_ERR_NO_ERROR) ++commits_under_way_;
-  else count("offset_commits_failed");
+  if (rd_kafka_commit(client_->handle(), list.get(), 1) == RD_KAFKA_RESP_ERR_NO_ERROR)
+    ++commits_under_way_;
+  else
+    count("offset_commits_failed");
   return Status::ok();
 }
 
-std::string KafkaSource::describe_position(std::string_view split, std::string_view position) { return describe(split, position); }
+std::string KafkaSource::describe_position(std::string_view split, std::string_view position) {
+  return describe(split, position);
+}
 
 }  // namespace sluice::kafka

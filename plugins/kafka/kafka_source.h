@@ -41,8 +41,8 @@ struct SourceConfig : ConnectionOptions {
   Size max_queue;
 };
 
-// Uses librdkafka's simple consumer: no group is joined, each partition is started at an offset and fills one queue that
-// poll() empties. Messages are taken in chunks and held until the host has copied them. (The callback call of the
+// Uses librdkafka's simple consumer: no group is joined, each partition is started at an offset and fills one queue
+// that poll() empties. Messages are taken in chunks and held until the host has copied them. (The callback call of the
 // library empties the whole queue into private memory first, which takes the bound off what it prefetches.)
 class KafkaSource final : public Source<SourceConfig> {
  public:
@@ -105,7 +105,8 @@ class KafkaSource final : public Source<SourceConfig> {
   Status place(const AssignedSplit& given, bool late, Partition* p);
   Status place_at_start(const OffsetRange& range, Partition* p, std::string* why);
   Status resolve_start(const Partition& p, const OffsetRange& range, int64_t* next, std::string* why);
-  Status fall_back(const Partition& p, const OffsetRange& range, const std::string& missing, int64_t* next, std::string* why) const;
+  Status fall_back(const Partition& p, const OffsetRange& range, const std::string& missing, int64_t* next,
+                   std::string* why) const;
   // `p` stands outside of `range`: what on_gap says. Moves it.
   Status bridge_gap(const OffsetRange& range, const std::string& what, Partition* p);
   Status start_fetching(Partition* p);

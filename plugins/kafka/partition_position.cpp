@@ -23,7 +23,8 @@ int64_t get(const char* in) noexcept {
 
 size_t PartitionPosition::encode(char* out) const noexcept {
   const bool complete = snapshot_end == kComplete || next >= snapshot_end;
-  out[0] = static_cast<char>(behind_row ? (complete ? kBehindRow : kBehindRowInSnapshot) : (complete ? kStanding : kStandingInSnapshot));
+  out[0] = static_cast<char>(behind_row ? (complete ? kBehindRow : kBehindRowInSnapshot)
+                                        : (complete ? kStanding : kStandingInSnapshot));
   put(next, out + 1);
   if (complete) return 9;
   put(snapshot_end, out + 9);
@@ -44,7 +45,9 @@ std::optional<PartitionPosition> PartitionPosition::decode(std::string_view byte
   return p;
 }
 
-std::string split_id(std::string_view topic, int32_t partition) { return std::string(topic) + "-" + std::to_string(partition); }
+std::string split_id(std::string_view topic, int32_t partition) {
+  return std::string(topic) + "-" + std::to_string(partition);
+}
 
 std::optional<SplitName> parse_split_id(std::string_view id) {
   const size_t dash = id.rfind('-');  // topics may have dashes too

@@ -87,7 +87,8 @@ std::optional<int64_t> parse_instant(std::string_view text) {
     if (take(&text, '.')) {
       int unit = 100;
       bool any = false;
-      for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1), unit /= 10, any = true) millis += (text[0] - '0') * unit;
+      for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1), unit /= 10, any = true)
+        millis += (text[0] - '0') * unit;
       if (!any) return std::nullopt;
     }
   }
@@ -99,18 +100,23 @@ std::optional<int64_t> parse_instant(std::string_view text) {
   return ms;
 }
 
-Status parse_start_offsets(const StringMap& given, const std::vector<std::string>& topics, std::map<std::string, int64_t>* out) {
+Status parse_start_offsets(const StringMap& given, const std::vector<std::string>& topics,
+                           std::map<std::string, int64_t>* out) {
   for (const auto& [key, value] : given) {
     const auto offset = number(value);
-    if (!offset) return Status::fatal("`start_offsets`: the offset of " + key + " is `" + value + "`, not a whole number from 0 on");
+    if (!offset)
+      return Status::fatal("`start_offsets`: the offset of " + key + " is `" + value +
+                           "`, not a whole number from 0 on");
     std::string id = key;
     if (all_digits(key)) {
-      if (topics.size() != 1) return Status::fatal("`start_offsets`: with several topics write topic-partition instead of " + key);
+      if (topics.size() != 1)
+        return Status::fatal("`start_offsets`: with several topics write topic-partition instead of " + key);
       id = topics[0] + "-" + key;
     }
     const auto name = parse_split_id(id);
     if (!name || std::find(topics.begin(), topics.end(), name->topic) == topics.end())
-      return Status::fatal("`start_offsets`: " + key + " is no partition of the topics that are read; write partition or topic-partition");
+      return Status::fatal("`start_offsets`: " + key +
+                           " is no partition of the topics that are read; write partition or topic-partition");
     id = split_id(name->topic, name->partition);  // 007 is 7
     if (!out->emplace(id, *offset).second) return Status::fatal("`start_offsets` has " + id + " twice");
   }

@@ -18,6 +18,7 @@ enum class StartFallback { kEarliest, kLatest, kFail };
 std::optional<int64_t> parse_instant(std::string_view text);
 
 // `start_offsets`: "topic-partition" or, with a single topic, "partition" → offset. By split id.
-Status parse_start_offsets(const StringMap& given, const std::vector<std::string>& topics, std::map<std::string, int64_t>* out);
+Status parse_start_offsets(const StringMap& given, const std::vector<std::string>& topics,
+                           std::map<std::string, int64_t>* out);
 
 }  // namespace sluice::kafka

@@ -41,7 +41,8 @@ class OwnBroker {
 
  private:
   int call(const std::string& command) const {
-    const std::string line = "KAFKA_HEAP=256m KAFKA_DATA=" + data_ + " " SLUICE_SOURCE_DIR "/tests/services/kafka/kafka.sh " + command + " >/dev/null";
+    const std::string line = "KAFKA_HEAP=256m KAFKA_DATA=" + data_ +
+                             " " SLUICE_SOURCE_DIR "/tests/services/kafka/kafka.sh " + command + " >/dev/null";
     return std::system(line.c_str());
   }
   std::string data_, address_;
@@ -80,7 +81,8 @@ TEST_CASE("a broker that is killed in mid-read costs no row and repeats none") {
   broker().run("start");
   poll_until(h, "all rows", [&] { return caught_up(h); });
   const auto rows = h.pull();
-  for (int p = 0; p < 3; ++p) CHECK(names(rows, topic + "-" + std::to_string(p)) == numbered("p" + std::to_string(p) + "-", 0, 3000));
+  for (int p = 0; p < 3; ++p)
+    CHECK(names(rows, topic + "-" + std::to_string(p)) == numbered("p" + std::to_string(p) + "-", 0, 3000));
   CHECK(h.note().empty());
 
   // Read to the end, and quiet: not caught up while the broker is away, and again as soon as it is back.

@@ -33,7 +33,8 @@ TEST_CASE("rows become messages, and a checkpoint means that they are there") {
   h.checkpoint();
   const auto messages = cluster().read_all(topic, 0);
   REQUIRE(messages.size() == 4);
-  CHECK(messages[0].value == std::optional<std::string>(R"({"user":{"id":18446744073709551615},"price":20.00,"名":"值"})"));
+  CHECK(messages[0].value ==
+        std::optional<std::string>(R"({"user":{"id":18446744073709551615},"price":20.00,"名":"值"})"));
   CHECK(messages[0].key == std::optional<std::string>("18446744073709551615"));
   CHECK(messages[1].key == std::optional<std::string>("u 2"));
   CHECK_FALSE(messages[2].key.has_value());
@@ -119,14 +120,16 @@ TEST_CASE("a full queue holds the pipeline back and loses nothing") {
   SinkHarness h(options("topic: " + topic + "\nmax_queue: 64KiB\nlinger: 200ms"));
   h.open();
   std::vector<sluice::testing::InputRow> rows;
-  for (int i = 0; i < 500; ++i) rows.push_back({R"({"n":)" + std::to_string(i) + R"(,"pad":")" + std::string(500, 'p') + R"("})"});
+  for (int i = 0; i < 500; ++i)
+    rows.push_back({R"({"n":)" + std::to_string(i) + R"(,"pad":")" + std::string(500, 'p') + R"("})"});
   Status s = h.try_push_batch(rows);
   CHECK(s.code() == SLUICE_RETRY);
   CHECK(retrying([&] { return h.rows_waiting() > 0 ? h.try_retry() : Status::ok(); }).is_ok());
   h.checkpoint();
   const auto messages = cluster().read_all(topic, 0);
   REQUIRE(messages.size() == 500);
-  for (int i = 0; i < 500; ++i) CHECK(messages[static_cast<size_t>(i)].value->rfind(R"({"n":)" + std::to_string(i) + ",", 0) == 0);
+  for (int i = 0; i < 500; ++i)
+    CHECK(messages[static_cast<size_t>(i)].value->rfind(R"({"n":)" + std::to_string(i) + ",", 0) == 0);
 }
 
 TEST_CASE("a topic that is missing is waited for") {

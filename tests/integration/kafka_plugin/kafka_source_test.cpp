@@ -1,10 +1,11 @@
 // kafka.source against a real broker.
+#include "kafka/kafka_source.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <set>
 
-#include "kafka/kafka_source.h"
 #include "test_cluster.h"
 #include "waiting.h"
 
@@ -59,7 +60,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST_CASE("each start option begins where it says") {
   const std::string topic = cluster().fresh_topic("start", 1);
   std::vector<TestMessage> messages;
-  for (int i = 0; i < 10; ++i) messages.push_back({R"({"n":"m)" + std::to_string(i) + R"("})", std::nullopt, 1700000000000 + i * 1000});
+  for (int i = 0; i < 10; ++i)
+    messages.push_back({R"({"n":"m)" + std::to_string(i) + R"("})", std::nullopt, 1700000000000 + i * 1000});
   cluster().produce(topic, 0, messages);
   const std::string group = cluster().fresh_name("group");
 
@@ -139,7 +141,12 @@ TEST_CASE("each start option begins where it says") {
 
 TEST_CASE("tombstones, empty values, keys and times come as they are") {
   const std::string topic = cluster().fresh_topic("rows", 1);
-  cluster().produce(topic, 0, {{R"({"a":1})", "k1", 1700000000123}, {std::nullopt, "k2"}, {std::string(), "k3"}, {R"({"a":2})", std::string()}, {R"({"a":3})"}});
+  cluster().produce(topic, 0,
+                    {{R"({"a":1})", "k1", 1700000000123},
+                     {std::nullopt, "k2"},
+                     {std::string(), "k3"},
+                     {R"({"a":2})", std::string()},
+                     {R"({"a":3})"}});
   SourceHarness h(options(topic, "until: end\ntimestamps: true"));
   start(h);
   const auto rows = read(h);
@@ -158,9 +165,9 @@ TEST_CASE("tombstones, empty values, keys and times come as they are") {
 
 TEST_CASE("a bounded read ends by position, whatever transactions left in the log") {
   const std::string topic = cluster().fresh_topic("txn", 2);
-  cluster().transaction(topic, 0, "good", 5, true);    // 0-4, control record 5
+  cluster().transaction(topic, 0, "good", 5, true);      // 0-4, control record 5
   cluster().transaction(topic, 0, "aborted", 5, false);  // 6-10, control record 11
-  cluster().transaction(topic, 0, "last", 3, true);    // 12-14, control record 15
+  cluster().transaction(topic, 0, "last", 3, true);      // 12-14, control record 15
   REQUIRE(cluster().range(topic, 0).second == 16);
 
   std::vector<std::string> expected = numbered("good", 0, 5);
@@ -366,7 +373,9 @@ TEST_CASE("a topic that was made anew is noticed") {
     const Status s = poll_until_failure(fail);
     CHECK(s.code() == SLUICE_FATAL);
     CHECK(contains(s.message(), "offset 1000, but the partition ends at"));
-    poll_until(earliest, "the new rows", [&] { return (earliest.split(topic + "-0").flags & SLUICE_SPLIT_CAUGHT_UP) != 0 && earliest.counter("gaps") > 0; });
+    poll_until(earliest, "the new rows", [&] {
+      return (earliest.split(topic + "-0").flags & SLUICE_SPLIT_CAUGHT_UP) != 0 && earliest.counter("gaps") > 0;
+    });
     CHECK(names(earliest.pull()) == numbered("new", 0, 10));
     CHECK(earliest.note().empty());
   }
@@ -465,7 +474,8 @@ TEST_CASE("a topic that is missing is waited for") {
 }
 
 TEST_CASE("a login that the listener does not know ends the start with what to do") {
-  SourceHarness h(options("any", "security_protocol: sasl_plaintext\nsasl_mechanism: PLAIN\nsasl_username: me\nsasl_password: sesame\n"));
+  SourceHarness h(options(
+      "any", "security_protocol: sasl_plaintext\nsasl_mechanism: PLAIN\nsasl_username: me\nsasl_password: sesame\n"));
   const Status s = retrying([&] { return h.try_open(); });
   CHECK(s.code() == SLUICE_FATAL);
   CHECK(contains(s.message(), "sasl_mechanism"));

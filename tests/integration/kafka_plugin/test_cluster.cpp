@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -30,7 +31,9 @@ void admin(rd_kafka_t* rk, const std::string& what, Request&& request, Results&&
   rd_kafka_AdminOptions_set_request_timeout(options, kTimeoutMs, text, sizeof text);
   request(options, queue);
   rd_kafka_event_t* event = rd_kafka_queue_poll(queue, kTimeoutMs);
-  std::string problem = event == nullptr ? "no answer" : rd_kafka_event_error(event) != 0 ? rd_kafka_event_error_string(event) : results(event);
+  std::string problem = event == nullptr                   ? "no answer"
+                        : rd_kafka_event_error(event) != 0 ? rd_kafka_event_error_string(event)
+                                                           : results(event);
   if (event != nullptr) rd_kafka_event_destroy(event);
   rd_kafka_AdminOptions_destroy(options);
   rd_kafka_queue_destroy(queue);
@@ -58,7 +61,8 @@ struct Partitions {
 std::string TestCluster::brokers_from_environment() {
   const char* address = std::getenv("KAFKA");
   if (address == nullptr || *address == '\0')
-    throw std::runtime_error("no broker: run this test through ctest, or with `tests/services/kafka/kafka.sh exec`, which set KAFKA");
+    throw std::runtime_error(
+        "no broker: run this test through ctest, or with `tests/services/kafka/kafka.sh exec`, which set KAFKA");
   return address;
 }
 
@@ -74,7 +78,8 @@ rd_kafka_t* TestCluster::client(rd_kafka_type_t type, const std::map<std::string
   rd_kafka_conf_set(conf, "bootstrap.servers", brokers_.c_str(), text, sizeof text);
   rd_kafka_conf_set(conf, "log_level", "2", text, sizeof text);
   for (const auto& [name, value] : given)
-    if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), text, sizeof text) != RD_KAFKA_CONF_OK) throw std::runtime_error(text);
+    if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), text, sizeof text) != RD_KAFKA_CONF_OK)
+      throw std::runtime_error(text);
   rd_kafka_t* rk = rd_kafka_new(type, conf, text, sizeof text);
   if (rk == nullptr) throw std::runtime_error(text);
   return rk;
@@ -85,21 +90,26 @@ std::string TestCluster::fresh_name(const std::string& stem) {
   return "kp-" + stem + "-" + std::to_string(getpid()) + "-" + std::to_string(++counter);
 }
 
-std::string TestCluster::fresh_topic(const std::string& stem, int partitions, const std::map<std::string, std::string>& config) {
+std::string TestCluster::fresh_topic(const std::string& stem, int partitions,
+                                     const std::map<std::string, std::string>& config) {
   std::string name = fresh_name(stem);
   create_topic(name, partitions, config);
   return name;
 }
 
-void TestCluster::create_topic(const std::string& name, int partitions, const std::map<std::string, std::string>& config) {
+void TestCluster::create_topic(const std::string& name, int partitions,
+                               const std::map<std::string, std::string>& config) {
   char text[256];
   rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(name.c_str(), partitions, 1, text, sizeof text);
-  for (const auto& [key, value] : config) check(rd_kafka_NewTopic_set_config(topic, key.c_str(), value.c_str()), "topic config " + key);
+  for (const auto& [key, value] : config)
+    check(rd_kafka_NewTopic_set_config(topic, key.c_str(), value.c_str()), "topic config " + key);
   admin(
-      producer_, "create topic " + name, [&](auto* options, auto* queue) { rd_kafka_CreateTopics(producer_, &topic, 1, options, queue); },
+      producer_, "create topic " + name,
+      [&](auto* options, auto* queue) { rd_kafka_CreateTopics(producer_, &topic, 1, options, queue); },
       [](rd_kafka_event_t* e) {
         size_t n = 0;
-        const rd_kafka_topic_result_t** results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(e), &n);
+        const rd_kafka_topic_result_t** results =
+            rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(e), &n);
         return first_error(results, n);
       });
   rd_kafka_NewTopic_destroy(topic);
@@ -108,10 +118,12 @@ void TestCluster::create_topic(const std::string& name, int partitions, const st
 void TestCluster::delete_topic(const std::string& name) {
   rd_kafka_DeleteTopic_t* topic = rd_kafka_DeleteTopic_new(name.c_str());
   admin(
-      producer_, "delete topic " + name, [&](auto* options, auto* queue) { rd_kafka_DeleteTopics(producer_, &topic, 1, options, queue); },
+      producer_, "delete topic " + name,
+      [&](auto* options, auto* queue) { rd_kafka_DeleteTopics(producer_, &topic, 1, options, queue); },
       [](rd_kafka_event_t* e) {
         size_t n = 0;
-        const rd_kafka_topic_result_t** results = rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(e), &n);
+        const rd_kafka_topic_result_t** results =
+            rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(e), &n);
         return first_error(results, n);
       });
   rd_kafka_DeleteTopic_destroy(topic);
@@ -119,12 +131,15 @@ void TestCluster::delete_topic(const std::string& name) {
 
 void TestCluster::add_partitions(const std::string& name, int total) {
   char text[256];
-  rd_kafka_NewPartitions_t* partitions = rd_kafka_NewPartitions_new(name.c_str(), static_cast<size_t>(total), text, sizeof text);
+  rd_kafka_NewPartitions_t* partitions =
+      rd_kafka_NewPartitions_new(name.c_str(), static_cast<size_t>(total), text, sizeof text);
   admin(
-      producer_, "add partitions to " + name, [&](auto* options, auto* queue) { rd_kafka_CreatePartitions(producer_, &partitions, 1, options, queue); },
+      producer_, "add partitions to " + name,
+      [&](auto* options, auto* queue) { rd_kafka_CreatePartitions(producer_, &partitions, 1, options, queue); },
       [](rd_kafka_event_t* e) {
         size_t n = 0;
-        const rd_kafka_topic_result_t** results = rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(e), &n);
+        const rd_kafka_topic_result_t** results =
+            rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(e), &n);
         return first_error(results, n);
       });
   rd_kafka_NewPartitions_destroy(partitions);
@@ -134,7 +149,8 @@ void TestCluster::delete_records_before(const std::string& topic, int32_t partit
   const Partitions where(topic, partition, offset);
   rd_kafka_DeleteRecords_t* request = rd_kafka_DeleteRecords_new(where.list);
   admin(
-      producer_, "delete records of " + topic, [&](auto* options, auto* queue) { rd_kafka_DeleteRecords(producer_, &request, 1, options, queue); },
+      producer_, "delete records of " + topic,
+      [&](auto* options, auto* queue) { rd_kafka_DeleteRecords(producer_, &request, 1, options, queue); },
       [](rd_kafka_event_t* e) {
         const auto* offsets = rd_kafka_DeleteRecords_result_offsets(rd_kafka_event_DeleteRecords_result(e));
         return offsets->elems[0].err != 0 ? std::string(rd_kafka_err2str(offsets->elems[0].err)) : std::string();
@@ -144,16 +160,18 @@ void TestCluster::delete_records_before(const std::string& topic, int32_t partit
 
 namespace {
 
-void produce_with(rd_kafka_t* rk, const std::string& topic, int32_t partition, const std::vector<TestMessage>& messages) {
+void produce_with(rd_kafka_t* rk, const std::string& topic, int32_t partition,
+                  const std::vector<TestMessage>& messages) {
   for (const TestMessage& m : messages) {
     static char empty[1];
     void* value = !m.value ? nullptr : m.value->empty() ? empty : const_cast<char*>(m.value->data());
     const void* key = !m.key ? nullptr : m.key->empty() ? empty : m.key->data();
     const size_t value_size = m.value ? m.value->size() : 0, key_size = m.key ? m.key->size() : 0;
     while (true) {
-      const rd_kafka_resp_err_t code = rd_kafka_producev(
-          rk, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(partition), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-          RD_KAFKA_V_VALUE(value, value_size), RD_KAFKA_V_KEY(key, key_size), RD_KAFKA_V_TIMESTAMP(m.timestamp), RD_KAFKA_V_END);
+      const rd_kafka_resp_err_t code =
+          rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(partition),
+                            RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(value, value_size),
+                            RD_KAFKA_V_KEY(key, key_size), RD_KAFKA_V_TIMESTAMP(m.timestamp), RD_KAFKA_V_END);
       if (code == RD_KAFKA_RESP_ERR_NO_ERROR) break;
       if (code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) {  // a new one: the client's list is old
         rd_kafka_topic_t* handle = rd_kafka_topic_new(rk, topic.c_str(), nullptr);
@@ -178,7 +196,8 @@ std::vector<TestMessage> numbered(const std::string& prefix, int count) {
 
 }  // namespace
 
-void TestCluster::produce(const std::string& topic, int32_t partition, const std::vector<TestMessage>& messages, const std::string& compression) {
+void TestCluster::produce(const std::string& topic, int32_t partition, const std::vector<TestMessage>& messages,
+                          const std::string& compression) {
   if (compression == "none") {
     produce_with(producer_, topic, partition, messages);
     return;
@@ -192,19 +211,33 @@ void TestCluster::produce_numbered(const std::string& topic, int32_t partition, 
   produce(topic, partition, numbered(prefix, count));
 }
 
-void TestCluster::transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count, bool commit) {
+void TestCluster::transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count,
+                              bool commit) {
+  const int64_t end = range(topic, partition).second + count + 1;
   rd_kafka_t* rk = client(RD_KAFKA_PRODUCER, {{"transactional.id", fresh_name("txn")}});
   check(rd_kafka_init_transactions(rk, kTimeoutMs), "init transactions");
   check(rd_kafka_begin_transaction(rk), "begin");
   produce_with(rk, topic, partition, numbered(prefix, count));
-  check(commit ? rd_kafka_commit_transaction(rk, kTimeoutMs) : rd_kafka_abort_transaction(rk, kTimeoutMs), "end of the transaction");
+  check(commit ? rd_kafka_commit_transaction(rk, kTimeoutMs) : rd_kafka_abort_transaction(rk, kTimeoutMs),
+        "end of the transaction");
   rd_kafka_destroy(rk);
+  // The control record is written after the answer.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  while (range(topic, partition).second < end)
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no control record in " + topic);
 }
 
 std::pair<int64_t, int64_t> TestCluster::range(const std::string& topic, int32_t partition) {
-  int64_t low = 0, high = 0;
-  check(rd_kafka_query_watermark_offsets(producer_, topic.c_str(), partition, &low, &high, kTimeoutMs), "offsets of " + topic);
-  return {low, high};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  while (true) {
+    int64_t low = 0, high = 0;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_query_watermark_offsets(producer_, topic.c_str(), partition, &low, &high, kTimeoutMs);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return {low, high};
+    // Right after its creation a topic may have no leader yet.
+    if (code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || std::chrono::steady_clock::now() > deadline)
+      check(code, "offsets of " + topic);
+  }
 }
 
 int64_t TestCluster::committed(const std::string& group, const std::string& topic, int32_t partition) {
@@ -225,14 +258,18 @@ void TestCluster::commit_for(const std::string& group, const std::string& topic,
 }
 
 std::vector<TestMessage> TestCluster::read_all(const std::string& topic, int32_t partition) {
-  rd_kafka_t* rk = client(RD_KAFKA_CONSUMER, {{"group.id", "reader"}, {"enable.partition.eof", "true"}, {"enable.auto.commit", "false"}});
+  rd_kafka_t* rk = client(RD_KAFKA_CONSUMER,
+                          {{"group.id", "reader"}, {"enable.partition.eof", "true"}, {"enable.auto.commit", "false"}});
   const Partitions where(topic, partition, RD_KAFKA_OFFSET_BEGINNING);
   check(rd_kafka_assign(rk, where.list), "assign");
   std::vector<TestMessage> out;
-  for (int waited = 0; waited < kTimeoutMs; waited += 100) {
+  bool end = false;
+  for (const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs); !end;) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw std::runtime_error("the end of " + topic + " was not reached");
     rd_kafka_message_t* m = rd_kafka_consumer_poll(rk, 100);
     if (m == nullptr) continue;
-    const bool end = m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    end = m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (m->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       TestMessage t;
       if (m->payload != nullptr) t.value = std::string(static_cast<const char*>(m->payload), m->len);
@@ -240,7 +277,6 @@ std::vector<TestMessage> TestCluster::read_all(const std::string& topic, int32_t
       out.push_back(std::move(t));
     }
     rd_kafka_message_destroy(m);
-    if (end) break;
   }
   rd_kafka_destroy(rk);
   return out;

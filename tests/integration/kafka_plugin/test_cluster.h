@@ -32,16 +32,18 @@ class TestCluster {
 
   // A name that no other test has.
   std::string fresh_name(const std::string& stem);
-  std::string fresh_topic(const std::string& stem, int partitions, const std::map<std::string, std::string>& config = {});
+  std::string fresh_topic(const std::string& stem, int partitions,
+                          const std::map<std::string, std::string>& config = {});
   void create_topic(const std::string& name, int partitions, const std::map<std::string, std::string>& config = {});
   void delete_topic(const std::string& name);
   void add_partitions(const std::string& name, int total);
   void delete_records_before(const std::string& topic, int32_t partition, int64_t offset);
 
-  void produce(const std::string& topic, int32_t partition, const std::vector<TestMessage>& messages, const std::string& compression = "none");
+  void produce(const std::string& topic, int32_t partition, const std::vector<TestMessage>& messages,
+               const std::string& compression = "none");
   // count values PREFIX0, PREFIX1, … as JSON: {"n":"PREFIX0"}.
   void produce_numbered(const std::string& topic, int32_t partition, const std::string& prefix, int count);
-  // One transaction: committed, or aborted.
+  // One transaction: committed, or aborted. Its control record is there when this returns.
   void transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count, bool commit);
 
   // [low, high) of a partition.

@@ -20,16 +20,19 @@ inline void poll_until(sluice::testing::OperatorHarness& h, const std::string& w
 }
 
 // Exactly `rows` rows more.
-inline void poll_rows(sluice::testing::OperatorHarness& h, size_t rows, std::chrono::seconds most = std::chrono::seconds(60)) {
+inline void poll_rows(sluice::testing::OperatorHarness& h, size_t rows,
+                      std::chrono::seconds most = std::chrono::seconds(60)) {
   const auto deadline = std::chrono::steady_clock::now() + most;
   for (size_t got = 0; got < rows;) {
-    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("waited in vain: " + std::to_string(rows) + " rows");
+    if (std::chrono::steady_clock::now() > deadline)
+      throw std::runtime_error("waited in vain: " + std::to_string(rows) + " rows");
     got += h.poll(static_cast<uint32_t>(rows - got));
   }
 }
 
 // poll() until it answers something else than OK.
-inline Status poll_until_failure(sluice::testing::OperatorHarness& h, std::chrono::seconds most = std::chrono::seconds(60)) {
+inline Status poll_until_failure(sluice::testing::OperatorHarness& h,
+                                 std::chrono::seconds most = std::chrono::seconds(60)) {
   const auto deadline = std::chrono::steady_clock::now() + most;
   while (std::chrono::steady_clock::now() < deadline) {
     Status s = h.try_poll();
@@ -52,7 +55,8 @@ Status retrying(F&& f, std::chrono::seconds most = std::chrono::seconds(60)) {
 inline std::vector<std::string> names(const std::vector<sluice::testing::OutRow>& rows, const std::string& split = {}) {
   std::vector<std::string> out;
   for (const auto& r : rows)
-    if (split.empty() || r.split == split) out.push_back(r.json.size() > 8 ? r.json.substr(6, r.json.size() - 8) : r.json);
+    if (split.empty() || r.split == split)
+      out.push_back(r.json.size() > 8 ? r.json.substr(6, r.json.size() - 8) : r.json);
   return out;
 }
 
