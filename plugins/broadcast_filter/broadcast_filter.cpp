@@ -13,7 +13,8 @@ constexpr const char* kRowTypes[] = {"insert", "update", "delete", "bootstrap-in
 
 bool same_ignoring_case(std::string_view a, std::string_view b) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 // A column by its name; MySQL keeps the case of names, rules are often written in another one.
@@ -47,7 +48,8 @@ Value map_of(const std::vector<sluice_member>& members) {
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // Text or NULL; anything else is not a row of this table.
@@ -72,8 +74,8 @@ std::string read_source_table(const Value& value, std::string* out) {
 // What one row of the broadcast side asks for.
 struct BroadcastFilter::ConfigChange {
   enum class Kind { kPut, kRemove, kRemoveAll, kNothing } kind = Kind::kNothing;
-  ConfigRow row;            // kPut
-  std::string old_table;    // kRemove: whose rule goes; kPut: the key that the row had before, when that is known
+  ConfigRow row;          // kPut
+  std::string old_table;  // kRemove: whose rule goes; kPut: the key that the row had before, when that is known
   std::string origin;
 };
 
@@ -88,7 +90,8 @@ Options<FilterConfig> BroadcastFilter::options() {
           .doc("Types of records that are kept. Deletes have an option of their own."),
       opt("on_delete", &FilterConfig::on_delete, {{"ignore", OnDelete::kIgnore}, {"apply", OnDelete::kApply}})
           .def("ignore")
-          .doc("`ignore` drops deletes; `apply` passes them on as deletes, and deletes the old key when an update changes the key."),
+          .doc("`ignore` drops deletes; `apply` passes them on as deletes, and deletes the old key when an update "
+               "changes the key."),
   };
 }
 
@@ -130,7 +133,7 @@ Status BroadcastFilter::open() {
     rules_.put(row, std::move(rule));
     return true;
   }));
-  announce_restored_ = !rules_.empty();
+  announce_first_ = !rules_.empty();
   return Status::ok();
 }
 
@@ -144,17 +147,27 @@ BroadcastFilter::RowType BroadcastFilter::classify(std::string_view type) noexce
     case 16:
       if (type == "bootstrap-insert") return RowType::kBootstrapInsert;
       break;
-    default: break;
+    default:
+      break;
   }
   // Maxwell data format: bootstrap records; DDL records (output_ddl).
-  for (const std::string_view control : {"bootstrap-start", "bootstrap-complete", "table-create", "table-alter", "table-drop",
-                                         "database-create", "database-alter", "database-drop"})
+  for (const std::string_view control : {"bootstrap-start", "bootstrap-complete", "table-create", "table-alter",
+                                         "table-drop", "database-create", "database-alter", "database-drop"})
     if (type == control) return RowType::kControl;
   return RowType::kUnknown;
 }
 
-Status BroadcastFilter::process(const Batch& in, Output& out) {
-  if (announce_restored_) SLUICE_CHECK_OK(announce_all(out));
+// What a call gave is void when it fails, the announcements included, and it may come again with rows that are known by
+// then.
+Status BroadcastFilter::or_announce_again(Status status) {
+  if (!status.is_ok()) announce_first_ = true;
+  return status;
+}
+
+Status BroadcastFilter::process(const Batch& in, Output& out) { return or_announce_again(filter(in, out)); }
+
+Status BroadcastFilter::filter(const Batch& in, Output& out) {
+  if (announce_first_) SLUICE_CHECK_OK(announce_all(out));
   Tally tally;
   for (uint32_t row = 0; row < in.size(); ++row) SLUICE_CHECK_OK(process_row(in, row, out, &tally));
   report(tally);
@@ -216,7 +229,8 @@ Status BroadcastFilter::keep(const Batch& in, uint32_t row, RowType type, Rule& 
     ++tally->deletes_applied;
     return Status::ok();
   }
-  if (type == RowType::kUpdate && in(old_, row).is_object()) SLUICE_CHECK_OK(handle_key_change(in, row, rule, out, tally));
+  if (type == RowType::kUpdate && in(old_, row).is_object())
+    SLUICE_CHECK_OK(handle_key_change(in, row, rule, out, tally));
   out.forward(row, {Value::string(rule.sink_table), Value::string(rule.columns_text), Value::string(rule.key_text)});
   ++tally->kept;
   return Status::ok();
@@ -246,7 +260,8 @@ Status BroadcastFilter::handle_key_change(const Batch& in, uint32_t row, const R
   return Status::ok();
 }
 
-void BroadcastFilter::emit_delete(const Batch& in, uint32_t row, const Rule& rule, const Value& data, Output& out) const {
+void BroadcastFilter::emit_delete(const Batch& in, uint32_t row, const Rule& rule, const Value& data,
+                                  Output& out) const {
   Row& made = out.emit(row);
   for (const auto& [name, field] : {std::pair("database", database_), std::pair("table", table_)})
     if (const Value value = in(field, row); !value.is_absent()) made.set(name, value);
@@ -266,7 +281,8 @@ void BroadcastFilter::notice_database(std::string_view database, Rule* rule) con
   }
   rule->mixed_databases = true;
   warn("records of table `" + rule->table + "` come from the databases `" + rule->seen_database + "` and `" +
-       std::string(database) + "` and go to one table `" + rule->sink_table + "`; set option `database`, or write the database before the table in source_table");
+       std::string(database) + "` and go to one table `" + rule->sink_table +
+       "`; set option `database`, or write the database before the table in source_table");
 }
 
 void BroadcastFilter::report(const Tally& tally) const {
@@ -285,7 +301,11 @@ void BroadcastFilter::report(const Tally& tally) const {
 }
 
 Status BroadcastFilter::process_broadcast(const Batch& in, Output& out) {
-  if (announce_restored_) SLUICE_CHECK_OK(announce_all(out));
+  return or_announce_again(configure_rules(in, out));
+}
+
+Status BroadcastFilter::configure_rules(const Batch& in, Output& out) {
+  if (announce_first_) SLUICE_CHECK_OK(announce_all(out));
   for (uint32_t row = 0; row < in.size(); ++row) {
     ConfigChange change;
     std::string problem = read_change(in, row, &change);
@@ -302,7 +322,9 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
   Value payload;
   if (const Value wrapped = in(payload_, row); wrapped.is_object())
     if (const Status s = parse(wrapped, &payload); !s.is_ok()) return s.message();
-  const auto field = [&](Field f, std::string_view name) { return payload.is_object() ? payload.find(name) : in(f, row); };
+  const auto field = [&](Field f, std::string_view name) {
+    return payload.is_object() ? payload.find(name) : in(f, row);
+  };
 
   const Value before = field(before_, "before"), after = field(after_, "after"), op = field(op_, "op");
   Value row_before, row_after;
@@ -324,7 +346,8 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
       return "field `op` is `" + printable(word) + "`, not one of r, c, u, d, t";
     removes = word == "d" || (word.empty() && row_after.is_missing());
     if (removes && !row_before.is_object()) return "a delete without `before`: which rule it removes is not said";
-    if (!removes && !row_after.is_object()) return "field `after` is " + std::string(after.type_name()) + ", not an object";
+    if (!removes && !row_after.is_object())
+      return "field `after` is " + std::string(after.type_name()) + ", not an object";
   } else {
     removes = in.change(row) == SLUICE_CHANGE_DELETE;
   }
@@ -333,7 +356,8 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
     return (removes ? row_before : row_after).find(kPlainFields[i]);
   };
   if (!debezium && plain(0).is_absent())
-    return "neither a change in the Debezium shape (op, before, after) nor a configuration row (source_table, sink_table, …)";
+    return "neither a change in the Debezium shape (op, before, after) nor a configuration row (source_table, "
+           "sink_table, …)";
 
   if (removes) {
     change->kind = ConfigChange::Kind::kRemove;
@@ -341,10 +365,12 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
   }
   change->kind = ConfigChange::Kind::kPut;
   if (std::string problem = read_source_table(plain(0), &change->row.source_table); !problem.empty()) return problem;
-  std::optional<std::string>* const fields[] = {&change->row.sink_table, &change->row.sink_columns, &change->row.sink_pk, &change->row.sink_extend};
+  std::optional<std::string>* const fields[] = {&change->row.sink_table, &change->row.sink_columns,
+                                                &change->row.sink_pk, &change->row.sink_extend};
   for (size_t i = 1; i < 5; ++i)
     if (std::string problem = read_text(plain(i), kPlainFields[i], fields[i - 1]); !problem.empty()) return problem;
-  if (row_before.is_object()) static_cast<void>(read_source_table(row_before.find(kPlainFields[0]), &change->old_table));
+  if (row_before.is_object())
+    static_cast<void>(read_source_table(row_before.find(kPlainFields[0]), &change->old_table));
 
   change->origin = "configuration of `" + change->row.source_table + "`";
   Value source;
@@ -359,10 +385,14 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
 
 Status BroadcastFilter::apply(ConfigChange change, Output& out, std::string* problem) {
   switch (change.kind) {
-    case ConfigChange::Kind::kNothing: return Status::ok();
-    case ConfigChange::Kind::kRemoveAll: return remove_all();
-    case ConfigChange::Kind::kRemove: return remove(change.old_table, "deleted");
-    case ConfigChange::Kind::kPut: break;
+    case ConfigChange::Kind::kNothing:
+      return Status::ok();
+    case ConfigChange::Kind::kRemoveAll:
+      return remove_all();
+    case ConfigChange::Kind::kRemove:
+      return remove(change.old_table, "deleted");
+    case ConfigChange::Kind::kPut:
+      break;
   }
   Rule rule;
   *problem = make_rule(change.row, &rule);
@@ -413,7 +443,7 @@ Status BroadcastFilter::on_marker(uint32_t marker, Output& out) {
     loading_.emplace();
     return Status::ok();
   }
-  if (marker == SLUICE_SNAPSHOT_END) return finish_snapshot(out);
+  if (marker == SLUICE_SNAPSHOT_END) return or_announce_again(finish_snapshot(out));
   return Status::ok();
 }
 
@@ -423,8 +453,10 @@ Status BroadcastFilter::finish_snapshot(Output& out) {
       int64_t added = 0, changed = 0, removed = 0;
       for (const auto& [name, entry] : loading_->entries()) {
         const RuleSet::Entry* old = rules_.find_row(name);
-        if (old == nullptr) ++added;
-        else if (!(old->row == entry.row)) ++changed;
+        if (old == nullptr)
+          ++added;
+        else if (!(old->row == entry.row))
+          ++changed;
       }
       for (const auto& [name, entry] : rules_.entries())
         if (loading_->find_row(name) == nullptr) {
@@ -461,7 +493,7 @@ Status BroadcastFilter::announce(const Rule& rule, Output& out) const {
 
 Status BroadcastFilter::announce_all(Output& out) {
   for (const auto& [name, entry] : rules_.entries()) SLUICE_CHECK_OK(announce(entry.rule, out));
-  announce_restored_ = false;
+  announce_first_ = false;
   return Status::ok();
 }
 

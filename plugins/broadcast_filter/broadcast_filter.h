@@ -20,13 +20,14 @@ struct FilterConfig {
   OnDelete on_delete = OnDelete::kIgnore;
 };
 
-// One instance a lane. All lanes get the same configuration rows in the same order; lane 0 alone reports them (counters,
-// log, dead letters), or each would be there once a lane.
+// One instance a lane. All lanes get the same configuration rows in the same order; lane 0 alone reports them
+// (counters, log, dead letters), or each would be there once a lane.
 class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
  public:
   static constexpr const char* kType = "broadcast_filter";
   static constexpr const char* kVersion = "1.0.0";
-  static constexpr const char* kSummary = "Keeps the change records of configured tables and attaches the target table to each.";
+  static constexpr const char* kSummary =
+      "Keeps the change records of configured tables and attaches the target table to each.";
   static constexpr const char* kDoc = kPage;
   static Options<FilterConfig> options();
 
@@ -47,7 +48,10 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
   };
   void report(const Tally& tally) const;
 
+  Status or_announce_again(Status status);
+
   // Main side.
+  Status filter(const Batch& in, Output& out);
   Status process_row(const Batch& in, uint32_t row, Output& out, Tally* tally);
   Status keep(const Batch& in, uint32_t row, RowType type, Rule& rule, Output& out, Tally* tally);
   // When `old` holds a key column: a row that deletes the old key, before the row itself.
@@ -56,6 +60,7 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
   void notice_database(std::string_view database, Rule* rule) const;
 
   // Broadcast side.
+  Status configure_rules(const Batch& in, Output& out);
   struct ConfigChange;
   std::string read_change(const Batch& in, uint32_t row, ConfigChange* change) const;
   Status apply(ConfigChange change, Output& out, std::string* problem);
@@ -73,8 +78,9 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
 
   RuleSet rules_;                   // what `config` holds, checked and indexed
   std::optional<RuleSet> loading_;  // between the markers of a snapshot: what will replace rules_
-  bool announce_restored_ = false;  // tables of restored rules are still to be announced
-  bool keeps_[4] = {};              // by RowType, up to kBootstrapInsert
+  bool announce_first_ =
+      false;  // all tables are to be announced before anything else: after a restore, after a call that failed
+  bool keeps_[4] = {};  // by RowType, up to kBootstrapInsert
 };
 
 }  // namespace sluice::broadcast_filter

@@ -72,12 +72,14 @@ std::string make_rule(const ConfigRow& row, Rule* rule) {
   const std::string_view source = trimmed(row.source_table);
   if (source.empty()) return "no source_table";
   if (source.size() > 2 * kMaxIdentifierBytes + 1) return "source_table is longer than 257 bytes";
-  if (std::any_of(source.begin(), source.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
+  if (std::any_of(source.begin(), source.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
     return "source_table contains a control character";
   const size_t dot = source.find('.');
   rule->database = dot == std::string_view::npos ? std::string_view() : source.substr(0, dot);
   rule->table = dot == std::string_view::npos ? source : source.substr(dot + 1);
-  if (rule->table.empty() || dot == 0) return "source_table `" + printable(source) + "` has nothing on one side of its dot";
+  if (rule->table.empty() || dot == 0)
+    return "source_table `" + printable(source) + "` has nothing on one side of its dot";
 
   rule->sink_table = text_of(row.sink_table);
   if (rule->sink_table.empty()) return "no sink_table";
@@ -131,13 +133,16 @@ bool read_field(std::string_view* bytes, std::optional<std::string>* field) {
 
 }  // namespace
 
-void sluice::Codec<sluice::broadcast_filter::ConfigRow>::write(const sluice::broadcast_filter::ConfigRow& row, std::string* out) {
+void sluice::Codec<sluice::broadcast_filter::ConfigRow>::write(const sluice::broadcast_filter::ConfigRow& row,
+                                                               std::string* out) {
   out->push_back(sluice::broadcast_filter::kCodecVersion);
   write_field(row.source_table, out);
-  for (const auto* field : {&row.sink_table, &row.sink_columns, &row.sink_pk, &row.sink_extend}) write_field(*field, out);
+  for (const auto* field : {&row.sink_table, &row.sink_columns, &row.sink_pk, &row.sink_extend})
+    write_field(*field, out);
 }
 
-bool sluice::Codec<sluice::broadcast_filter::ConfigRow>::read(std::string_view bytes, sluice::broadcast_filter::ConfigRow* out) {
+bool sluice::Codec<sluice::broadcast_filter::ConfigRow>::read(std::string_view bytes,
+                                                              sluice::broadcast_filter::ConfigRow* out) {
   if (bytes.empty() || bytes.front() != sluice::broadcast_filter::kCodecVersion) return false;
   bytes.remove_prefix(1);
   std::optional<std::string> source;

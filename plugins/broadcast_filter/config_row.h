@@ -18,7 +18,7 @@ struct ConfigRow {
 
 // A configuration row that can be used.
 struct Rule {
-  std::string database;      // of the main rows it is for; empty: of any database
+  std::string database;  // of the main rows it is for; empty: of any database
   std::string table;
   std::string sink_table;
   std::vector<std::string> columns;
@@ -26,7 +26,7 @@ struct Rule {
   std::string columns_text;  // `columns`, joined by commas: the form in which rows carry them
   std::string key_text;
   std::string extend;
-  std::string origin;        // where the row was said, for messages
+  std::string origin;  // where the row was said, for messages
   // Of a rule without database: the first database that a kept row came from, to notice a second one.
   std::string seen_database;
   bool mixed_databases = false;

@@ -15,7 +15,11 @@ constexpr uint32_t kInvalidUtf8 = UINT32_MAX;
 uint32_t next_code_point(std::string_view text, size_t* at) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
   const uint32_t first = byte(*at);
-  const size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xF0 && first < 0xF5 ? 4
+                                                        : 0;
   if (length == 0 || *at + length > text.size()) return kInvalidUtf8;
   uint32_t code = length == 1 ? first : first & (0xFFu >> (length + 1));
   for (size_t i = 1; i < length; ++i) {

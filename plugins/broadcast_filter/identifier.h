@@ -7,8 +7,8 @@ namespace sluice::broadcast_filter {
 
 inline constexpr size_t kMaxIdentifierBytes = 128;
 
-// Empty: `name` is safe: letters of any script, digits, `_` and `$`, at most 128 bytes. Else what is wrong with it, as the
-// end of a sentence: "is empty", "contains ` `".
+// Empty: `name` is safe: letters of any script, digits, `_` and `$`, at most 128 bytes. Else what is wrong with it, as
+// the end of a sentence: "is empty", "contains ` `".
 std::string unsafe_identifier(std::string_view name);
 
 // The same for a table name, which may have a schema before one dot.

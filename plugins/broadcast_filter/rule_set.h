@@ -35,8 +35,10 @@ class RuleSet {
     const uint64_t hash = hash_of(table);
     for (size_t i = hash & mask_; slots_[i].rule != nullptr; i = (i + 1) & mask_) {
       if (slots_[i].hash != hash || slots_[i].rule->table != table) continue;
-      if (slots_[i].rule->database.empty()) any = slots_[i].rule;
-      else if (slots_[i].rule->database == database) return slots_[i].rule;
+      if (slots_[i].rule->database.empty())
+        any = slots_[i].rule;
+      else if (slots_[i].rule->database == database)
+        return slots_[i].rule;
     }
     return any;
   }

@@ -12,7 +12,8 @@ std::string_view other_case(const Value& object, std::string_view column) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   for (size_t i = 0; i < object.size(); ++i) {
     const std::string_view name = object.name(i);
-    if (name != column && std::equal(name.begin(), name.end(), column.begin(), column.end(), [&](char a, char b) { return lower(a) == lower(b); }))
+    if (name != column && std::equal(name.begin(), name.end(), column.begin(), column.end(),
+                                     [&](char a, char b) { return lower(a) == lower(b); }))
       return name;
   }
   return {};
@@ -27,9 +28,12 @@ std::string hint(const Value& object, std::string_view column) {
 std::string last_name(const std::string& path) {
   std::string name;
   for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.') name.push_back(path[++i]);
-    else if (path[i] == '.') name.clear();
-    else name.push_back(path[i]);
+    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.')
+      name.push_back(path[++i]);
+    else if (path[i] == '.')
+      name.clear();
+    else
+      name.push_back(path[i]);
   }
   return name;
 }
@@ -38,16 +42,26 @@ std::string last_name(const std::string& path) {
 
 Options<PrunerConfig> ColumnPruner::options() {
   return {
-      opt("from", &PrunerConfig::from).def("\"\"").doc("Field that holds the object; empty: the whole record.").example("data"),
-      opt("columns", &PrunerConfig::columns).def("[]").doc("Columns to keep, the same for all rows.").example("[id, name]"),
+      opt("from", &PrunerConfig::from)
+          .def("\"\"")
+          .doc("Field that holds the object; empty: the whole record.")
+          .example("data"),
+      opt("columns", &PrunerConfig::columns)
+          .def("[]")
+          .doc("Columns to keep, the same for all rows.")
+          .example("[id, name]"),
       opt("columns_field", &PrunerConfig::columns_field)
           .def("\"\"")
           .doc("Field with each row's own list of columns, separated by commas.")
           .example("sink_columns"),
-      opt("add", &PrunerConfig::add).def("[]").doc("Fields of the record that are added to the row.").example("[sink_table, sink_pk]"),
+      opt("add", &PrunerConfig::add)
+          .def("[]")
+          .doc("Fields of the record that are added to the row.")
+          .example("[sink_table, sink_pk]"),
       opt("key_field", &PrunerConfig::key_field)
           .def("\"\"")
-          .doc("Field with the names of the row's key columns, separated by commas: a row in which one is missing or null is refused.")
+          .doc("Field with the names of the row's key columns, separated by commas: a row in which one is missing or "
+               "null is refused.")
           .example("sink_pk"),
       opt("match", &PrunerConfig::match, {{"exact", Match::kExact}, {"ignore_case", Match::kIgnoreCase}})
           .def("exact")
@@ -57,10 +71,13 @@ Options<PrunerConfig> ColumnPruner::options() {
 
 Status ColumnPruner::configure(Needs& needs) {
   if (config().columns.empty() == config().columns_field.empty())
-    return Status::fatal(config().columns.empty() ? "one of `columns` (a list) and `columns_field` (a field with each row's list) is needed"
-                                                  : "`columns` and `columns_field` exclude each other");
-  if (config().from.empty()) needs.body();
-  else from_ = needs.field(config().from);
+    return Status::fatal(config().columns.empty()
+                             ? "one of `columns` (a list) and `columns_field` (a field with each row's list) is needed"
+                             : "`columns` and `columns_field` exclude each other");
+  if (config().from.empty())
+    needs.body();
+  else
+    from_ = needs.field(config().from);
   if (!config().columns_field.empty()) columns_field_ = needs.field(config().columns_field);
   if (!config().key_field.empty()) key_field_ = needs.field(config().key_field);
   added_.clear();
@@ -104,7 +121,8 @@ Status ColumnPruner::process_row(const Batch& in, uint32_t row, Output& out, int
   if (list == nullptr) {
     const Value text = in(columns_field_, row);
     if (!text.is_string())
-      return out.reject(row, "field `" + config().columns_field + "` is " + text.type_name() + ", not a list of columns");
+      return out.reject(row,
+                        "field `" + config().columns_field + "` is " + text.type_name() + ", not a list of columns");
     list = list_of(text.text());
     if (!list->problem.empty()) return out.reject(row, list->problem);
   }
@@ -131,7 +149,8 @@ Status ColumnPruner::process_row(const Batch& in, uint32_t row, Output& out, int
   const std::vector<ColumnSet::Kept>& columns = list->set.kept_of(object);
   if (columns.empty()) return out.reject(row, nothing_found(object, *list));
   if (!config().key_field.empty())
-    if (const std::string problem = key_problem(in, row, object, list); !problem.empty()) return out.reject(row, problem);
+    if (const std::string problem = key_problem(in, row, object, list); !problem.empty())
+      return out.reject(row, problem);
 
   Row& made = out.emit(row);
   made.change(in.change(row));
@@ -160,7 +179,8 @@ ColumnPruner::List* ColumnPruner::list_of(std::string_view text) {
 
 std::string ColumnPruner::key_problem(const Batch& in, uint32_t row, const Value& object, List* list) const {
   const Value text = in(key_field_, row);
-  if (!text.is_string()) return "field `" + config().key_field + "` is " + text.type_name() + ", not a list of key columns";
+  if (!text.is_string())
+    return "field `" + config().key_field + "` is " + text.type_name() + ", not a list of key columns";
   if (!list->key_known || list->key_text != text.text()) {
     list->key_text = text.text();
     list->key = split_list(text.text());
@@ -184,7 +204,8 @@ std::string ColumnPruner::nothing_found(const Value& object, const List& list) c
     }
     names += (names.empty() ? "`" : ", `") + name + "`";
   }
-  std::string reason = "none of the columns " + names + " is in " + (config().from.empty() ? std::string("the record") : "`" + config().from + "`");
+  std::string reason = "none of the columns " + names + " is in " +
+                       (config().from.empty() ? std::string("the record") : "`" + config().from + "`");
   for (const std::string& name : list.set.columns())
     if (const std::string h = hint(object, name); !h.empty()) return reason + h;
   return reason;

@@ -54,8 +54,8 @@ class ColumnPruner final : public Transform<PrunerConfig> {
   std::string nothing_found(const Value& object, const List& list) const;
 
   Field from_, columns_field_, key_field_;
-  std::vector<std::pair<std::string, Field>> added_;  // under which name which field
-  std::unique_ptr<List> fixed_;                       // `columns`
+  std::vector<std::pair<std::string, Field>> added_;                        // under which name which field
+  std::unique_ptr<List> fixed_;                                             // `columns`
   std::unordered_map<std::string, List, TextHash, std::equal_to<>> lists_;  // by the text of `columns_field`
   List* last_list_ = nullptr;
   std::string last_text_;

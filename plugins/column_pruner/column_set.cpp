@@ -8,7 +8,8 @@ namespace {
 
 bool same_ignoring_case(std::string_view a, std::string_view b) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace
@@ -20,7 +21,8 @@ std::vector<std::string> split_list(std::string_view text) {
     const size_t comma = text.find(',');
     std::string_view piece = text.substr(0, comma);
     const size_t first = piece.find_first_not_of(kBlanks);
-    piece = first == std::string_view::npos ? std::string_view() : piece.substr(first, piece.find_last_not_of(kBlanks) - first + 1);
+    piece = first == std::string_view::npos ? std::string_view()
+                                            : piece.substr(first, piece.find_last_not_of(kBlanks) - first + 1);
     if (!piece.empty() && std::find(out.begin(), out.end(), piece) == out.end()) out.emplace_back(piece);
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
@@ -32,7 +34,8 @@ bool ColumnSet::same_members(const Value& object) const noexcept {
   uint32_t start = 0;
   for (size_t i = 0; i < ends_.size(); ++i) {
     const std::string_view name = object.name(i);
-    if (name.size() != ends_[i] - start || std::memcmp(name.data(), names_.data() + start, name.size()) != 0) return false;
+    if (name.size() != ends_[i] - start || std::memcmp(name.data(), names_.data() + start, name.size()) != 0)
+      return false;
     start = ends_[i];
   }
   return true;
@@ -47,7 +50,8 @@ void ColumnSet::look_up(const Value& object) {
     names_ += object.name(i);
     ends_.push_back(static_cast<uint32_t>(names_.size()));
     const auto column = std::find(columns_.begin(), columns_.end(), object.name(i));
-    if (column != columns_.end()) member_of[static_cast<size_t>(column - columns_.begin())] = i;  // of repeated names the last
+    if (column != columns_.end())
+      member_of[static_cast<size_t>(column - columns_.begin())] = i;  // of repeated names the last
   }
   if (match_ == Match::kIgnoreCase)
     for (size_t c = 0; c < columns_.size(); ++c) {

@@ -16,8 +16,8 @@ std::vector<std::string> split_list(std::string_view text);
 
 // Owned by one operator instance and used by its thread.
 //
-// Rows of one table have the same members in the same order: what was found for a row is kept and holds for the next one
-// as long as its members have the same names.
+// Rows of one table have the same members in the same order: what was found for a row is kept and holds for the next
+// one as long as its members have the same names.
 class ColumnSet {
  public:
   ColumnSet(std::vector<std::string> columns, Match match) : columns_(std::move(columns)), match_(match) {}
@@ -42,8 +42,8 @@ class ColumnSet {
 
   std::vector<std::string> columns_;
   Match match_;
-  std::string names_;            // of the members of the last object, one after the other
-  std::vector<uint32_t> ends_;   // where each name ends in names_
+  std::string names_;           // of the members of the last object, one after the other
+  std::vector<uint32_t> ends_;  // where each name ends in names_
   std::vector<Kept> kept_;
   bool known_ = false;
 };

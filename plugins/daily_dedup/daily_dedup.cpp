@@ -6,8 +6,12 @@ Options<DedupConfig> DailyDedup::options() {
   return {
       opt("date_fields", &DedupConfig::date_fields)
           .def("[operate_time, create_time]")
-          .doc("Fields with the record's date, `yyyy-MM-dd…`: the first that is not null counts. Empty: the date of the event time."),
-      opt("zone", &DedupConfig::zone).def("UTC").doc("Time zone of the date of the event time, with `date_fields: []`.").example("Asia/Shanghai"),
+          .doc("Fields with the record's date, `yyyy-MM-dd…`: the first that is not null counts. Empty: the date of "
+               "the event time."),
+      opt("zone", &DedupConfig::zone)
+          .def("UTC")
+          .doc("Time zone of the date of the event time, with `date_fields: []`.")
+          .example("Asia/Shanghai"),
       opt("each_day", &DedupConfig::each_day)
           .def("false")
           .doc("Keep every date that was seen, not only the last: a key passes once for each day, whatever the order."),
@@ -19,7 +23,8 @@ Options<DedupConfig> DailyDedup::options() {
 }
 
 Status DailyDedup::configure(Needs& needs) {
-  if (config().ttl.count() <= 0) return Status::fatal("option `ttl` must be longer than 0: without it the state would grow for ever");
+  if (config().ttl.count() <= 0)
+    return Status::fatal("option `ttl` must be longer than 0: without it the state would grow for ever");
   date_fields_.clear();
   for (const std::string& name : config().date_fields) date_fields_.push_back(needs.field(name));
   if (date_fields_.empty() && !day_of_time_.set_zone(config().zone))
@@ -34,7 +39,8 @@ Status DailyDedup::process(const Batch& in, Output& out) {
   SLUICE_CHECK_OK(store());
   for (const uint32_t at : passed_) out.forward(rows_[at]);
   if (!passed_.empty()) count("passed", static_cast<int64_t>(passed_.size()));
-  if (const size_t dropped = rows_.size() - passed_.size(); dropped != 0) count("dropped_seen", static_cast<int64_t>(dropped));
+  if (const size_t dropped = rows_.size() - passed_.size(); dropped != 0)
+    count("dropped_seen", static_cast<int64_t>(dropped));
   return Status::ok();
 }
 
@@ -85,7 +91,8 @@ Status DailyDedup::read_state(const Batch& in) {
   day_bytes_.resize(n);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t bits = static_cast<uint32_t>(dates_[i]) ^ 0x80000000u;
-    day_bytes_[i] = {static_cast<char>(bits >> 24), static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
+    day_bytes_[i] = {static_cast<char>(bits >> 24), static_cast<char>(bits >> 16), static_cast<char>(bits >> 8),
+                     static_cast<char>(bits)};
     subkeys_[i] = {day_bytes_[i].data(), day_bytes_[i].size()};
   }
   return days_.get_many(n, keys_.data(), subkeys_.data(), values_.data());
@@ -118,14 +125,16 @@ Status DailyDedup::decide(const Batch& in) {
 Status DailyDedup::store() {
   bool stored_one = false;
   for (const uint32_t i : passed_) {
-    Status s = config().each_day ? days_.put(view(keys_[i]), view(subkeys_[i]), 1) : last_date_.put(view(keys_[i]), dates_[i]);
+    Status s =
+        config().each_day ? days_.put(view(keys_[i]), view(subkeys_[i]), 1) : last_date_.put(view(keys_[i]), dates_[i]);
     if (s.is_ok()) {
       stored_one = true;
       continue;
     }
-    // The rows of the dates that are stored already have not gone on. Called again with them, the operator would take them
-    // for seen and lose them; a restart from the checkpoint does not.
-    if (s.code() == SLUICE_RETRY && stored_one) return Status::fatal("the state took a part of a batch only: " + s.message());
+    // The rows of the dates that are stored already have not gone on. Called again with them, the operator would take
+    // them for seen and lose them; a restart from the checkpoint does not.
+    if (s.code() == SLUICE_RETRY && stored_one)
+      return Status::fatal("the state took a part of a batch only: " + s.message());
     return s;
   }
   return Status::ok();

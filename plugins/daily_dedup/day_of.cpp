@@ -19,7 +19,8 @@ bool DayOfText::read_new(std::string_view text, Day* day) noexcept {
   };
   const int y = number(0, 4), m = number(5, 2), d = number(8, 2);
   if (y < 0 || m < 0 || d < 0 || text[4] != '-' || text[7] != '-') return false;
-  const date::year_month_day ymd{date::year(y), date::month(static_cast<unsigned>(m)), date::day(static_cast<unsigned>(d))};
+  const date::year_month_day ymd{date::year(y), date::month(static_cast<unsigned>(m)),
+                                 date::day(static_cast<unsigned>(d))};
   if (!ymd.ok()) return false;
   *day = static_cast<Day>(date::sys_days(ymd).time_since_epoch().count());
   std::memcpy(last_.data(), text.data(), kLength);
@@ -48,8 +49,10 @@ void DayOfTime::look_up(int64_t ms) {
   const auto day = date::floor<date::days>(local);
   day_ = static_cast<Day>(day.count());
   // As far as this offset holds; the rest of a day on which the clock changes is looked up on its own.
-  begin_ = std::max<int64_t>(milliseconds(day - info.offset).count(), milliseconds(info.begin.time_since_epoch()).count());
-  end_ = std::min<int64_t>(milliseconds(day + date::days(1) - info.offset).count(), milliseconds(info.end.time_since_epoch()).count());
+  begin_ =
+      std::max<int64_t>(milliseconds(day - info.offset).count(), milliseconds(info.begin.time_since_epoch()).count());
+  end_ = std::min<int64_t>(milliseconds(day + date::days(1) - info.offset).count(),
+                           milliseconds(info.end.time_since_epoch()).count());
 }
 
 }  // namespace sluice::daily_dedup

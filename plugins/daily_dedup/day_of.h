@@ -11,15 +11,17 @@ namespace sluice::daily_dedup {
 // Days since 1970-01-01.
 using Day = int32_t;
 
-// Reads `yyyy-MM-dd`, alone or followed by a blank or `T` and a time. Remembers the text of the last good day: events of
-// one day mostly follow each other. Used by one thread.
+// Reads `yyyy-MM-dd`, alone or followed by a blank or `T` and a time. Remembers the text of the last good day: events
+// of one day mostly follow each other. Used by one thread.
 class DayOfText {
  public:
   // False: `text` does not begin with a date that exists.
   bool read(std::string_view text, Day* day) noexcept {
     if (text.size() < kLength) return false;
-    if (known_ && text.substr(0, kLength) == std::string_view(last_.data(), kLength)) *day = last_day_;
-    else if (!read_new(text, day)) return false;
+    if (known_ && text.substr(0, kLength) == std::string_view(last_.data(), kLength))
+      *day = last_day_;
+    else if (!read_new(text, day))
+      return false;
     return text.size() == kLength || text[kLength] == ' ' || text[kLength] == 'T';
   }
 

@@ -23,7 +23,8 @@ class PassedInBatch {
     if (used_ == 0) return nullptr;
     const size_t hash = hash_of(key, only);
     for (size_t i = hash & mask(); slots_[i].used; i = (i + 1) & mask())
-      if (slots_[i].hash == hash && slots_[i].key == key && (only == nullptr || slots_[i].day == *only)) return &slots_[i].day;
+      if (slots_[i].hash == hash && slots_[i].key == key && (only == nullptr || slots_[i].day == *only))
+        return &slots_[i].day;
     return nullptr;
   }
   // Not there yet. `one_of_many`: the key may pass with other days too.

@@ -32,9 +32,12 @@ void combine(Aggregate::Kind kind, Accumulator::Cell* cell, int64_t count, const
   const bool first = cell->count == 0;
   cell->count += count;
   switch (kind) {
-    case Aggregate::Kind::kCount: return;
+    case Aggregate::Kind::kCount:
+      return;
     case Aggregate::Kind::kSum:
-    case Aggregate::Kind::kAvg: cell->number.add(number); return;
+    case Aggregate::Kind::kAvg:
+      cell->number.add(number);
+      return;
     case Aggregate::Kind::kMin:
     case Aggregate::Kind::kMax:
       if (first || replaces(kind, number, cell->number)) cell->number = number;
@@ -57,7 +60,8 @@ void Accumulator::add(const std::vector<Aggregate>& aggregates, const Argument* 
 void Accumulator::merge(const std::vector<Aggregate>& aggregates, const Accumulator& other) {
   changed = changed || other.changed;
   version = std::max(version, other.version);
-  for (size_t i = 0; i < cells.size(); ++i) combine(aggregates[i].kind, &cells[i], other.cells[i].count, other.cells[i].number);
+  for (size_t i = 0; i < cells.size(); ++i)
+    combine(aggregates[i].kind, &cells[i], other.cells[i].count, other.cells[i].number);
 }
 
 std::string Accumulator::result(const std::vector<Aggregate>& aggregates, size_t i) const {
@@ -65,7 +69,8 @@ std::string Accumulator::result(const std::vector<Aggregate>& aggregates, size_t
   const Cell& cell = cells[i];
   if (aggregates[i].kind == Aggregate::Kind::kCount) return std::to_string(cell.count);
   if (cell.count == 0) return {};
-  if (aggregates[i].kind == Aggregate::Kind::kAvg) return cell.number.divided_by(cell.count, kMoreDigitsOfAverages).text();
+  if (aggregates[i].kind == Aggregate::Kind::kAvg)
+    return cell.number.divided_by(cell.count, kMoreDigitsOfAverages).text();
   return cell.number.text();
 }
 
@@ -74,7 +79,8 @@ std::string Accumulator::write(std::string_view options) const {
   out.append(" ").append(options);
   out.append(" ").append(std::to_string(window.start)).append(" ").append(std::to_string(window.end));
   out.append(" ").append(version == kNeverEmitted ? "-" : std::to_string(version)).append(changed ? " 1" : " 0");
-  for (const Cell& cell : cells) out.append(" ").append(std::to_string(cell.count)).append(" ").append(cell.number.text());
+  for (const Cell& cell : cells)
+    out.append(" ").append(std::to_string(cell.count)).append(" ").append(cell.number.text());
   return out;
 }
 
@@ -82,7 +88,8 @@ std::string Accumulator::read(std::string_view text, std::string_view options, s
   constexpr const char* kBroken = "window state cannot be read";
   if (next_word(&text) != kFormat) return kBroken;
   if (next_word(&text) != options)
-    return "its window state was written with other options (size, offset, zone, group_by or aggregates). Set them back, or give up the open windows";
+    return "its window state was written with other options (size, offset, zone, group_by or aggregates). Set them "
+           "back, or give up the open windows";
   if (!read_int(next_word(&text), &window.start) || !read_int(next_word(&text), &window.end)) return kBroken;
   const std::string_view emitted = next_word(&text);
   version = kNeverEmitted;

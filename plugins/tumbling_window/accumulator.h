@@ -42,8 +42,8 @@ struct Accumulator {
   // JSON number; empty: null.
   std::string result(const std::vector<Aggregate>& aggregates, size_t i) const;
 
-  // Text, version 1: "1 <options> <start> <end> <version or -> <changed 0|1>" and for each aggregate " <count> <number>".
-  // `options`: what tells state of other options apart.
+  // Text, version 1: "1 <options> <start> <end> <version or -> <changed 0|1>" and for each aggregate " <count>
+  // <number>". `options`: what tells state of other options apart.
   std::string write(std::string_view options) const;
   // Empty, or why it cannot be read.
   std::string read(std::string_view text, std::string_view options, size_t aggregates);

@@ -5,14 +5,31 @@
 namespace sluice::tumbling_window {
 namespace {
 
-constexpr int64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
-                               1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+constexpr int64_t kPowers[] = {1,
+                               10,
+                               100,
+                               1000,
+                               10000,
+                               100000,
+                               1000000,
+                               10000000,
+                               100000000,
+                               1000000000,
+                               10000000000,
+                               100000000000,
+                               1000000000000,
+                               10000000000000,
+                               100000000000000,
+                               1000000000000000,
+                               10000000000000000,
+                               100000000000000000,
                                1000000000000000000};
 constexpr int kMostSmallDigits = 18;
 
 boost::multiprecision::cpp_int power_of_ten(int exponent) {
-  return exponent <= kMostSmallDigits ? boost::multiprecision::cpp_int(kPowers[exponent])
-                                      : boost::multiprecision::pow(boost::multiprecision::cpp_int(10), static_cast<unsigned>(exponent));
+  return exponent <= kMostSmallDigits
+             ? boost::multiprecision::cpp_int(kPowers[exponent])
+             : boost::multiprecision::pow(boost::multiprecision::cpp_int(10), static_cast<unsigned>(exponent));
 }
 
 size_t digits_at(std::string_view text, size_t at) {
@@ -50,7 +67,8 @@ bool ExactNumber::read(std::string_view text) {
   }
   if (at != text.size()) return false;
 
-  if (exponent != 0 || digits.size() + fraction.size() > kMostSmallDigits) return read_long(digits, fraction, exponent, negative);
+  if (exponent != 0 || digits.size() + fraction.size() > kMostSmallDigits)
+    return read_long(digits, fraction, exponent, negative);
   int64_t value = 0;
   for (const char c : digits) value = value * 10 + (c - '0');
   for (const char c : fraction) value = value * 10 + (c - '0');

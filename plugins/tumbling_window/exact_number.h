@@ -1,11 +1,10 @@
 // Decimal numbers of any size, exact.
 #pragma once
+#include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <boost/multiprecision/cpp_int.hpp>
 
 namespace sluice::tumbling_window {
 
@@ -40,7 +39,7 @@ class ExactNumber {
   Big unscaled() const { return big_ ? *big_ : Big(small_); }
   void widen_to(int scale);
 
-  int64_t small_ = 0;         // when big_ is none
+  int64_t small_ = 0;  // when big_ is none
   int scale_ = 0;
   std::optional<Big> big_;
 };

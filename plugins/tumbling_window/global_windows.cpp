@@ -5,12 +5,10 @@
 namespace sluice::tumbling_window {
 namespace {
 
-char letter_of(uint32_t role) {
-  return role == SLUICE_ROLE_PARTIAL ? 'p' : role == SLUICE_ROLE_MERGE ? 'm' : 'c';
-}
+char letter_of(uint32_t role) { return role == SLUICE_ROLE_PARTIAL ? 'p' : role == SLUICE_ROLE_MERGE ? 'm' : 'c'; }
 
-// Whose entries an instance goes on with. With one lane now and several before, or the other way round, what a first phase
-// has counted is the business of what now counts rows.
+// Whose entries an instance goes on with. With one lane now and several before, or the other way round, what a first
+// phase has counted is the business of what now counts rows.
 bool goes_on_with(uint32_t role, char letter) {
   if (role == SLUICE_ROLE_COMPLETE) return true;
   return role == SLUICE_ROLE_MERGE ? letter == 'm' : letter != 'm';
@@ -32,20 +30,24 @@ Status GlobalWindows::load(uint32_t role, uint32_t lane, std::string_view option
   return inner;
 }
 
-Status GlobalWindows::load_entry(std::string_view name, std::string_view text, uint32_t role, std::string_view options) {
+Status GlobalWindows::load_entry(std::string_view name, std::string_view text, uint32_t role,
+                                 std::string_view options) {
   const size_t slash = name.find('/'), mark = name.rfind('#');
   if (slash == std::string_view::npos || mark == std::string_view::npos || mark < slash || mark + 1 >= name.size())
     return Status::fatal("operator state `windows` has an entry of unknown form");
   if (!goes_on_with(role, name[mark + 1])) return Status::ok();
   Accumulator read;
-  if (const std::string problem = read.read(text, options, aggregates_->size()); !problem.empty()) return Status::fatal(problem);
+  if (const std::string problem = read.read(text, options, aggregates_->size()); !problem.empty())
+    return Status::fatal(problem);
 
   const std::string_view group = name.substr(slash + 1, mark - slash - 1);
   Groups& groups = windows_[read.window.start];
   const auto [it, created] = groups.try_emplace(std::string(group));
   Entry& entry = it->second;
-  if (created) entry.accumulator = read;
-  else entry.accumulator.merge(*aggregates_, read);
+  if (created)
+    entry.accumulator = read;
+  else
+    entry.accumulator.merge(*aggregates_, read);
   if (name.substr(mark) == suffix_) {
     entry.stored = true;
   } else {

@@ -13,23 +13,26 @@
 
 namespace sluice::tumbling_window {
 
-// Owned by one operator instance, used by its thread. Accumulators are kept in memory and written to operator state at the
-// barrier: a row costs no state access.
+// Owned by one operator instance, used by its thread. Accumulators are kept in memory and written to operator state at
+// the barrier: a row costs no state access.
 //
-// Names in the state are "<start>/<group>#<role><lane>". After a restore with other lanes one instance may get what several
-// have written: the lane of origin keeps their names apart, and what belongs together is merged when it is read. The two
-// phases of one operator share the state of lane 0; the role (`c` complete, `p` partial, `m` merge) tells their entries apart.
+// Names in the state are "<start>/<group>#<role><lane>". After a restore with other lanes one instance may get what
+// several have written, of both phases too: role (`c` complete, `p` partial, `m` merge) and lane of origin keep their
+// names apart, and what belongs together is merged when it is read.
 class GlobalWindows {
  public:
   using Emit = std::function<void(std::string_view group, Accumulator&)>;
 
   // `aggregates` outlives this.
-  GlobalWindows(OperatorState<std::string>* state, const std::vector<Aggregate>* aggregates) : state_(state), aggregates_(aggregates) {}
+  GlobalWindows(OperatorState<std::string>* state, const std::vector<Aggregate>* aggregates)
+      : state_(state), aggregates_(aggregates) {}
 
   Status load(uint32_t role, uint32_t lane, std::string_view options);
-  // The accumulator of a window and group, made when it is not there, and marked as changed. Lives until the next close.
+  // The accumulator of a window and group, made when it is not there, and marked as changed. Lives until the next
+  // close.
   Accumulator& at(const Window& window, std::string_view group) {
-    if (last_ == nullptr || last_->accumulator.window.start != window.start || last_group_ != group) find(window, group);
+    if (last_ == nullptr || last_->accumulator.window.start != window.start || last_group_ != group)
+      find(window, group);
     last_->dirty = true;
     return last_->accumulator;
   }

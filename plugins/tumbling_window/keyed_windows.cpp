@@ -79,7 +79,8 @@ Status KeyedWindows::load_wanted(const SetTimer& set_timer) {
     if (!slot.stored) SLUICE_CHECK_OK(set_timer(w.key, slot.accumulator, true));
     add(w.key, std::move(slot));
   }
-  for (const Wanted& w : wanted) SLUICE_CHECK_OK(set_timer(w.key, find(w.key, w.window.start, w.group)->accumulator, false));
+  for (const Wanted& w : wanted)
+    SLUICE_CHECK_OK(set_timer(w.key, find(w.key, w.window.start, w.group)->accumulator, false));
   return Status::ok();
 }
 
@@ -132,8 +133,10 @@ Status KeyedWindows::forget(std::string_view key, const std::vector<Slot*>& slot
   for (Slot& slot : it->second)
     if (std::find(slots.begin(), slots.end(), &slot) == slots.end()) rest.push_back(std::move(slot));
   count_ -= it->second.size() - rest.size();
-  if (rest.empty()) slots_.erase(it);
-  else it->second = std::move(rest);
+  if (rest.empty())
+    slots_.erase(it);
+  else
+    it->second = std::move(rest);
   return Status::ok();
 }
 
@@ -141,7 +144,8 @@ Status KeyedWindows::save() {
   for (auto& [key, slots] : slots_)
     for (Slot& slot : slots) {
       if (!slot.dirty) continue;
-      SLUICE_CHECK_OK(state_->put(key, subkey_of(slot.accumulator.window.start, slot.group), slot.accumulator.write(options_)));
+      SLUICE_CHECK_OK(
+          state_->put(key, subkey_of(slot.accumulator.window.start, slot.group), slot.accumulator.write(options_)));
       slot.stored = true;
       slot.dirty = false;
     }

@@ -27,7 +27,8 @@ bool LocalZone::set(const std::string& name) {
 
 void LocalZone::look_up(int64_t time) {
   const date::sys_info info = zone_of(zone_).get_info(date::sys_time<milliseconds>(milliseconds(time)));
-  span_ = {milliseconds(info.begin.time_since_epoch()).count(), milliseconds(info.end.time_since_epoch()).count(), milliseconds(info.offset).count()};
+  span_ = {milliseconds(info.begin.time_since_epoch()).count(), milliseconds(info.end.time_since_epoch()).count(),
+           milliseconds(info.offset).count()};
 }
 
 int64_t LocalZone::first_moment(int64_t local) const {

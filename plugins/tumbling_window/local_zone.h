@@ -23,8 +23,8 @@ class LocalZone {
     return span_;
   }
   int64_t local(int64_t time) { return time + span_at(time).offset; }
-  // The first moment at which local time is `local` or later: of a local time that comes twice the first one, of one that
-  // is left out the moment of the change.
+  // The first moment at which local time is `local` or later: of a local time that comes twice the first one, of one
+  // that is left out the moment of the change.
   int64_t first_moment(int64_t local) const;
 
  private:

@@ -10,7 +10,7 @@ std::string TimeText::set(std::string_view format) {
   static constexpr struct {
     std::string_view letters;
     Field field;
-  } kFields[] = {{"yyyy", Field::kYear}, {"MM", Field::kMonth},  {"dd", Field::kDay},    {"HH", Field::kHour},
+  } kFields[] = {{"yyyy", Field::kYear}, {"MM", Field::kMonth},  {"dd", Field::kDay},   {"HH", Field::kHour},
                  {"mm", Field::kMinute}, {"ss", Field::kSecond}, {"SSS", Field::kMilli}};
   parts_.clear();
   epoch_ms_ = format == "epoch_ms";
@@ -45,7 +45,8 @@ std::string TimeText::set(std::string_view format) {
     for (const auto& known : kFields)
       if (known.letters == letters) found = &parts_.emplace_back(Part{known.field, {}});
     if (found == nullptr)
-      return "has `" + std::string(letters) + "`; known are yyyy, MM, dd, HH, mm, ss, SSS, and letters in single quotes";
+      return "has `" + std::string(letters) +
+             "`; known are yyyy, MM, dd, HH, mm, ss, SSS, and letters in single quotes";
     at = end;
   }
   return {};
@@ -65,14 +66,30 @@ std::string TimeText::write(int64_t time, LocalZone* zone) const {
     out.append(text, static_cast<size_t>(n));
   };
   for (const Part& part : parts_) switch (part.field) {
-      case Field::kLiteral: out += part.literal; break;
-      case Field::kYear: number(static_cast<int>(date.year()), 4); break;
-      case Field::kMonth: number(static_cast<unsigned>(date.month()), 2); break;
-      case Field::kDay: number(static_cast<unsigned>(date.day()), 2); break;
-      case Field::kHour: number(clock.hours().count(), 2); break;
-      case Field::kMinute: number(clock.minutes().count(), 2); break;
-      case Field::kSecond: number(clock.seconds().count(), 2); break;
-      case Field::kMilli: number(clock.subseconds().count(), 3); break;
+      case Field::kLiteral:
+        out += part.literal;
+        break;
+      case Field::kYear:
+        number(static_cast<int>(date.year()), 4);
+        break;
+      case Field::kMonth:
+        number(static_cast<unsigned>(date.month()), 2);
+        break;
+      case Field::kDay:
+        number(static_cast<unsigned>(date.day()), 2);
+        break;
+      case Field::kHour:
+        number(clock.hours().count(), 2);
+        break;
+      case Field::kMinute:
+        number(clock.minutes().count(), 2);
+        break;
+      case Field::kSecond:
+        number(clock.seconds().count(), 2);
+        break;
+      case Field::kMilli:
+        number(clock.subseconds().count(), 3);
+        break;
     }
   return out;
 }

@@ -18,9 +18,12 @@ constexpr int64_t kFirstTime = -62167219200000, kEndOfTimes = 253402300800000;
 std::string last_name(const std::string& path) {
   std::string name;
   for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.') name.push_back(path[++i]);
-    else if (path[i] == '.') name.clear();
-    else name.push_back(path[i]);
+    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.')
+      name.push_back(path[++i]);
+    else if (path[i] == '.')
+      name.clear();
+    else
+      name.push_back(path[i]);
   }
   return name;
 }
@@ -28,14 +31,18 @@ std::string last_name(const std::string& path) {
 bool read_number(const Value& value, ExactNumber* out) {
   char text[64];
   switch (value.type()) {
-    case SLUICE_INT64: *out = ExactNumber(value.raw().as.i64); return true;
+    case SLUICE_INT64:
+      *out = ExactNumber(value.raw().as.i64);
+      return true;
     case SLUICE_DOUBLE: {
       const char* end = std::to_chars(text, text + sizeof text, value.raw().as.f64).ptr;
       return out->read({text, static_cast<size_t>(end - text)});
     }
     case SLUICE_NUMBER:
-    case SLUICE_STRING: return out->read(value.text());
-    default: return false;
+    case SLUICE_STRING:
+      return out->read(value.text());
+    default:
+      return false;
   }
 }
 
@@ -46,35 +53,51 @@ Options<WindowConfig> TumblingWindow::options() {
       opt("size", &WindowConfig::size).required().doc("Length of a window.").example("10s"),
       opt("aggregates", &WindowConfig::aggregates)
           .required()
-          .doc("What to compute: result column to `count`, `count(field)`, `sum(field)`, `min(field)`, `max(field)` or `avg(field)`.")
+          .doc("What to compute: result column to `count`, `count(field)`, `sum(field)`, `min(field)`, `max(field)` or "
+               "`avg(field)`.")
           .example("{ orders: count, amount: sum(total_amount) }"),
-      opt("group_by", &WindowConfig::group_by).def("[]").doc("Fields of which each combination of values has its own result.").example("[sku_id]"),
+      opt("group_by", &WindowConfig::group_by)
+          .def("[]")
+          .doc("Fields of which each combination of values has its own result.")
+          .example("[sku_id]"),
       opt("offset", &WindowConfig::offset).def("0s").doc("Moves the beginning of the windows; below `size`."),
-      opt("zone", &WindowConfig::zone).def("UTC").doc("Time zone in which windows begin and times are written.").example("Asia/Shanghai"),
-      opt("start_column", &WindowConfig::start_column).def("stt").doc("Result column with the window's start; empty: none."),
+      opt("zone", &WindowConfig::zone)
+          .def("UTC")
+          .doc("Time zone in which windows begin and times are written.")
+          .example("Asia/Shanghai"),
+      opt("start_column", &WindowConfig::start_column)
+          .def("stt")
+          .doc("Result column with the window's start; empty: none."),
       opt("end_column", &WindowConfig::end_column).def("edt").doc("Result column with the window's end; empty: none."),
-      opt("version_column", &WindowConfig::version_column).def("ts").doc("Result column with the version; empty: none."),
+      opt("version_column", &WindowConfig::version_column)
+          .def("ts")
+          .doc("Result column with the version; empty: none."),
       opt("time_format", &WindowConfig::time_format)
           .def("\"yyyy-MM-dd HH:mm:ss\"")
           .doc("How start and end are written: a pattern of yyyy MM dd HH mm ss SSS, or `epoch_ms`."),
-      opt("late", &WindowConfig::late, {{"drop", Late::kDrop}, {"dead_letter", Late::kDeadLetter}, {"output", Late::kOutput}})
+      opt("late", &WindowConfig::late,
+          {{"drop", Late::kDrop}, {"dead_letter", Late::kDeadLetter}, {"output", Late::kOutput}})
           .def("drop")
           .doc("What becomes of rows whose window is closed: counted only, dead letters, or the output `late`."),
       opt("close_windows_when_idle", &WindowConfig::close_windows_when_idle)
-          .doc("Close windows on the wall clock when all sources have been idle for so long. Not set: only the watermark closes them.")
+          .doc("Close windows on the wall clock when all sources have been idle for so long. Not set: only the "
+               "watermark closes them.")
           .example("30s"),
       opt("windows_in_memory", &WindowConfig::windows_in_memory)
           .def("100000")
           .advanced()
-          .doc("With `key:`: how many windows, of all keys of a lane, are kept in memory between checkpoints; about 300 bytes each."),
+          .doc("With `key:`: how many windows, of all keys of a lane, are kept in memory between checkpoints; about "
+               "300 bytes each."),
   };
 }
 
 Status TumblingWindow::configure(Needs& needs) {
   if (config().size.count() <= 0) return Status::fatal("option `size` must be longer than 0");
-  if (config().offset.count() < 0 || config().offset >= config().size) return Status::fatal("option `offset` must be at least 0 and below `size`");
+  if (config().offset.count() < 0 || config().offset >= config().size)
+    return Status::fatal("option `offset` must be at least 0 and below `size`");
   if (config().close_windows_when_idle && config().close_windows_when_idle->count() <= 0)
-    return Status::fatal("option `close_windows_when_idle` must be longer than 0; leave it out to close windows by the watermark alone");
+    return Status::fatal(
+        "option `close_windows_when_idle` must be longer than 0; leave it out to close windows by the watermark alone");
   if (config().windows_in_memory < 0) return Status::fatal("option `windows_in_memory` must be at least 0");
   if (!zone_.set(config().zone))
     return Status::fatal("option `zone`: there is no time zone `" + config().zone + "`; names are like Asia/Shanghai");
@@ -127,7 +150,8 @@ std::string TumblingWindow::check_columns() const {
 
 // Tells state that was written with other options apart: FNV-1a, as 16 hexadecimal digits.
 std::string TumblingWindow::options_fingerprint() const {
-  std::string text = std::to_string(config().size.count()) + "/" + std::to_string(config().offset.count()) + "/" + config().zone;
+  std::string text =
+      std::to_string(config().size.count()) + "/" + std::to_string(config().offset.count()) + "/" + config().zone;
   for (const std::string& field : config().group_by) text += "/" + field;
   text += "/";
   for (const Aggregate& aggregate : aggregates_) text += "/" + text_of(aggregate);
@@ -165,8 +189,11 @@ Status TumblingWindow::process(const Batch& in, Output& out) {
 
 Status TumblingWindow::load_keyed(const Batch& in) {
   for (uint32_t row = 0; row < in.size(); ++row)
-    if (read_window(in, row).empty() && window_.end > in.watermark(row) && read_group(in, row).empty()) keyed_.want(in.key(row), window_, group_);
-  return keyed_.load_wanted([this](std::string_view key, const Accumulator& accumulator, bool created) { return set_timers(key, accumulator, created); });
+    if (read_window(in, row).empty() && window_.end > in.watermark(row) && read_group(in, row).empty())
+      keyed_.want(in.key(row), window_, group_);
+  return keyed_.load_wanted([this](std::string_view key, const Accumulator& accumulator, bool created) {
+    return set_timers(key, accumulator, created);
+  });
 }
 
 Status TumblingWindow::set_timers(std::string_view key, const Accumulator& accumulator, bool created) const {
@@ -185,7 +212,8 @@ std::string TumblingWindow::read_window(const Batch& in, uint32_t row) {
   const int64_t time = in.event_time(row);
   if (window_.contains(time)) return {};
   if (time == SLUICE_NO_TIME) return "the row has no event time";
-  if (time < kFirstTime || time >= kEndOfTimes) return "event time " + std::to_string(time) + " ms is not in the years 0 to 9999";
+  if (time < kFirstTime || time >= kEndOfTimes)
+    return "event time " + std::to_string(time) + " ms is not in the years 0 to 9999";
   window_ = assigner_->at(time);
   return {};
 }
@@ -210,8 +238,10 @@ std::string TumblingWindow::read_arguments(const Batch& in, uint32_t row) {
     arguments_[i].present = !value.is_missing();
     if (!arguments_[i].present || aggregates_[i].kind == Aggregate::Kind::kCount) continue;
     if (read_number(value, &arguments_[i].number)) continue;
-    const std::string shown = value.text().empty() ? value.type_name() : "`" + std::string(value.text().substr(0, 40)) + "`";
-    return text_of(aggregates_[i]) + ": " + shown + " is not a number" + (value.is_number() ? " of at most 1000 digits" : "");
+    const std::string shown =
+        value.text().empty() ? value.type_name() : "`" + std::string(value.text().substr(0, 40)) + "`";
+    return text_of(aggregates_[i]) + ": " + shown + " is not a number" +
+           (value.is_number() ? " of at most 1000 digits" : "");
   }
   return {};
 }
@@ -230,31 +260,38 @@ Status TumblingWindow::process_row(const Batch& in, uint32_t row, bool keyed, Ou
 
 Status TumblingWindow::handle_late(const Batch& in, uint32_t row, const Window& window, Output& out) {
   switch (config().late) {
-    case Late::kDrop: ++tally_.late; return Status::ok();
+    case Late::kDrop:
+      ++tally_.late;
+      return Status::ok();
     case Late::kOutput:
       ++tally_.late;
       out.forward(row, 1);
       return Status::ok();
-    case Late::kDeadLetter: break;
+    case Late::kDeadLetter:
+      break;
   }
   ++tally_.late;
   const int64_t behind = in.watermark(row) - in.event_time(row);
-  return out.reject(row, "late: its window [" + time_text_.write(window.start, &zone_) + ", " + time_text_.write(window.end, &zone_) +
-                             ") is closed; the row is " + std::to_string(behind) + " ms behind the watermark");
+  return out.reject(row, "late: its window [" + time_text_.write(window.start, &zone_) + ", " +
+                             time_text_.write(window.end, &zone_) + ") is closed; the row is " +
+                             std::to_string(behind) + " ms behind the watermark");
 }
 
 // A part that a first-phase instance hands on. It comes before the watermark that made it do so: it cannot be late.
 Status TumblingWindow::merge_row(const Batch& in, uint32_t row) {
   const Value text = in(part_, row), group = in(part_group_, row);
   Accumulator part;
-  if (!text.is_string() || !group.is_string()) return Status::bug("a row that comes to the second phase was not made by the first one");
-  if (const std::string problem = part.read(text.text(), fingerprint_, aggregates_.size()); !problem.empty()) return Status::bug(problem);
+  if (!text.is_string() || !group.is_string())
+    return Status::bug("a row that comes to the second phase was not made by the first one");
+  if (const std::string problem = part.read(text.text(), fingerprint_, aggregates_.size()); !problem.empty())
+    return Status::bug(problem);
   global_.at(part.window, group.text()).merge(aggregates_, part);
   return Status::ok();
 }
 
 Status TumblingWindow::on_watermark(int64_t watermark, Output& out) {
-  global_.emit_until(watermark, after_emitting(false), [&](std::string_view group, Accumulator& a) { emit(group, a, out); });
+  global_.emit_until(watermark, after_emitting(false),
+                     [&](std::string_view group, Accumulator& a) { emit(group, a, out); });
   report();
   return Status::ok();
 }
@@ -278,7 +315,8 @@ GlobalWindows::Then TumblingWindow::after_emitting(bool idle) const {
 }
 
 bool TumblingWindow::idle_closes(const Window& window) const {
-  return idle_since_ != SLUICE_NO_TIME && now() - config().close_windows_when_idle->count() >= std::max(idle_since_, window.end);
+  return idle_since_ != SLUICE_NO_TIME &&
+         now() - config().close_windows_when_idle->count() >= std::max(idle_since_, window.end);
 }
 
 Status TumblingWindow::on_timer(uint32_t clock, std::string_view key, int64_t at, uint64_t, Output& out) {
@@ -292,8 +330,11 @@ Status TumblingWindow::on_timer(uint32_t clock, std::string_view key, int64_t at
   }
   if (!config().close_windows_when_idle) return Status::ok();  // the option was taken away since the timer was set
   SLUICE_CHECK_OK(keyed_.of_key(key, false, 0, &slots));
-  const auto stays_open = [this](const KeyedWindows::Slot* slot) { return slot->accumulator.changed && !idle_closes(slot->accumulator.window); };
-  if (std::any_of(slots.begin(), slots.end(), stays_open)) SLUICE_CHECK_OK(set_timer(SLUICE_CLOCK_PROCESSING, key, next_idle_check(), kIdleTag));
+  const auto stays_open = [this](const KeyedWindows::Slot* slot) {
+    return slot->accumulator.changed && !idle_closes(slot->accumulator.window);
+  };
+  if (std::any_of(slots.begin(), slots.end(), stays_open))
+    SLUICE_CHECK_OK(set_timer(SLUICE_CLOCK_PROCESSING, key, next_idle_check(), kIdleTag));
   for (KeyedWindows::Slot* slot : slots) {
     if (!slot->accumulator.changed || stays_open(slot)) continue;
     emit(slot->group, slot->accumulator, out);
@@ -306,13 +347,16 @@ Status TumblingWindow::on_timer(uint32_t clock, std::string_view key, int64_t at
 }
 
 void TumblingWindow::emit(std::string_view group, Accumulator& accumulator, Output& out) {
-  if (role() == SLUICE_ROLE_PARTIAL) emit_partial(group, accumulator, out);
-  else emit_result(group, accumulator, out);
+  if (role() == SLUICE_ROLE_PARTIAL)
+    emit_partial(group, accumulator, out);
+  else
+    emit_result(group, accumulator, out);
 }
 
 void TumblingWindow::emit_partial(std::string_view group, const Accumulator& accumulator, Output& out) const {
   Row& row = out.emit(SLUICE_NO_ROW);
-  row.set(kPartColumn, Value::string(out.keep(accumulator.write(fingerprint_)))).set(kPartGroupColumn, Value::string(out.keep(std::string(group))));
+  row.set(kPartColumn, Value::string(out.keep(accumulator.write(fingerprint_))))
+      .set(kPartGroupColumn, Value::string(out.keep(std::string(group))));
   row.event_time(accumulator.window.end - 1);
 }
 
@@ -325,13 +369,16 @@ void TumblingWindow::emit_result(std::string_view group, Accumulator& accumulato
   row.event_time(accumulator.window.end - 1);
   const auto set_time = [&](const std::string& column, int64_t time) {
     if (column.empty()) return;
-    if (time_text_.is_epoch_ms()) row.set(column, Value::integer(time));
-    else row.set(column, Value::string(out.keep(time_text_.write(time, &zone_))));
+    if (time_text_.is_epoch_ms())
+      row.set(column, Value::integer(time));
+    else
+      row.set(column, Value::string(out.keep(time_text_.write(time, &zone_))));
   };
   set_time(config().start_column, accumulator.window.start);
   set_time(config().end_column, accumulator.window.end);
   const std::vector<Value> values = group_values(out.keep(std::string(group)));
-  for (size_t i = 0; i < values.size() && i < config().group_by.size(); ++i) row.set(out.keep(last_name(config().group_by[i])), values[i]);
+  for (size_t i = 0; i < values.size() && i < config().group_by.size(); ++i)
+    row.set(out.keep(last_name(config().group_by[i])), values[i]);
   for (size_t i = 0; i < aggregates_.size(); ++i) {
     std::string result = accumulator.result(aggregates_, i);
     row.set(aggregates_[i].column, result.empty() ? Value::null() : Value::number(out.keep(std::move(result))));
@@ -340,9 +387,12 @@ void TumblingWindow::emit_result(std::string_view group, Accumulator& accumulato
 }
 
 void TumblingWindow::report() {
-  const char* const late = config().late == Late::kDrop ? "late_dropped" : config().late == Late::kOutput ? "late_output" : "late_dead_letter";
-  for (const auto& [metric, n] : {std::pair(late, tally_.late), std::pair("results", tally_.results), std::pair("corrections", tally_.corrections),
-                                  std::pair("closed_when_idle", tally_.closed_idle)})
+  const char* const late = config().late == Late::kDrop     ? "late_dropped"
+                           : config().late == Late::kOutput ? "late_output"
+                                                            : "late_dead_letter";
+  for (const auto& [metric, n] :
+       {std::pair(late, tally_.late), std::pair("results", tally_.results),
+        std::pair("corrections", tally_.corrections), std::pair("closed_when_idle", tally_.closed_idle)})
     if (n != 0) count(metric, n);
   tally_ = Tally();
 }

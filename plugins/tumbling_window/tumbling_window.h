@@ -33,8 +33,9 @@ struct WindowConfig {
   int64_t windows_in_memory = 0;
 };
 
-// With a key, one instance a lane, each with its keys' windows. Without, one instance for all rows, or in two phases: one
-// instance a lane that hands on what it has accumulated when the watermark passes a window's end, and one that merges.
+// With a key, one instance a lane, each with its keys' windows. Without, one instance for all rows, or in two phases:
+// one instance a lane that hands on what it has accumulated when the watermark passes a window's end, and one that
+// merges.
 class TumblingWindow final : public Transform<WindowConfig> {
  public:
   static constexpr uint32_t kFlags = SLUICE_OP_TWO_PHASE | SLUICE_OP_KEY_OPTIONAL;
@@ -81,7 +82,7 @@ class TumblingWindow final : public Transform<WindowConfig> {
   std::vector<Field> argument_fields_;  // one for each aggregate; of counts of rows without meaning
   Field part_;                          // merge: what the first phase has accumulated
   Field part_group_;
-  bool needs_arguments_ = false;        // some aggregate reads a field
+  bool needs_arguments_ = false;  // some aggregate reads a field
   LocalZone zone_;
   std::optional<WindowAssigner> assigner_;
   TimeText time_text_;

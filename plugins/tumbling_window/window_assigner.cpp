@@ -14,7 +14,8 @@ Window WindowAssigner::at(int64_t time) {
   const LocalZone::Span span = zone_->span_at(time);
   int64_t local = aligned(time + span.offset);
   if (zone_->is_utc()) return {local, local + size_};
-  if (size_ <= kHour) return {std::max(local - span.offset, span.begin), std::min(local - span.offset + size_, span.end)};
+  if (size_ <= kHour)
+    return {std::max(local - span.offset, span.begin), std::min(local - span.offset + size_, span.end)};
   // After clocks are set back, local time is before the end of a window that began before: it has begun all the same.
   Window window{zone_->first_moment(local), zone_->first_moment(local + size_)};
   while (time >= window.end) {

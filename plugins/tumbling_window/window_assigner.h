@@ -16,7 +16,8 @@ namespace sluice::tumbling_window {
 // Owned by one operator instance, used by its thread; `zone` outlives it.
 class WindowAssigner {
  public:
-  WindowAssigner(int64_t size_ms, int64_t offset_ms, LocalZone* zone) : size_(size_ms), offset_(offset_ms), zone_(zone) {}
+  WindowAssigner(int64_t size_ms, int64_t offset_ms, LocalZone* zone)
+      : size_(size_ms), offset_(offset_ms), zone_(zone) {}
   Window at(int64_t time);
 
  private:

@@ -13,29 +13,35 @@ using sluice::broadcast_filter::BroadcastFilter;
 using Harness = sluice::testing::Harness<BroadcastFilter>;
 using Texts = std::vector<std::string>;
 
-std::string config_row(const std::string& source, const std::string& sink, const std::string& columns, const std::string& pk = "\"id\"",
-                       const std::string& extend = "null") {
+std::string config_row(const std::string& source, const std::string& sink, const std::string& columns,
+                       const std::string& pk = "\"id\"", const std::string& extend = "null") {
   const auto text = [](const std::string& s) { return s == "null" ? s : "\"" + s + "\""; };
-  return R"({"source_table":)" + text(source) + R"(,"sink_table":)" + text(sink) + R"(,"sink_columns":)" + text(columns) + R"(,"sink_pk":)" + pk +
-         R"(,"sink_extend":)" + extend + "}";
+  return R"({"source_table":)" + text(source) + R"(,"sink_table":)" + text(sink) + R"(,"sink_columns":)" +
+         text(columns) + R"(,"sink_pk":)" + pk + R"(,"sink_extend":)" + extend + "}";
 }
-std::string created(const std::string& after) { return R"({"before":null,"after":)" + after + R"(,"op":"r","ts_ms":1})"; }
+std::string created(const std::string& after) {
+  return R"({"before":null,"after":)" + after + R"(,"op":"r","ts_ms":1})";
+}
 std::string updated(const std::string& before, const std::string& after) {
   return R"({"before":)" + before + R"(,"after":)" + after + R"(,"op":"u","ts_ms":1})";
 }
-std::string deleted(const std::string& before) { return R"({"before":)" + before + R"(,"after":null,"op":"d","ts_ms":1})"; }
+std::string deleted(const std::string& before) {
+  return R"({"before":)" + before + R"(,"after":null,"op":"d","ts_ms":1})";
+}
 
 const std::string kTrademark = config_row("base_trademark", "dim_base_trademark", "id,tm_name");
 const std::string kDic = config_row("base_dic", "dim_base_dic", "id,dic_name");
 
-std::string change(const std::string& table, const std::string& type, const std::string& data, const std::string& old = "",
-                   const std::string& database = "gmall") {
-  return R"({"database":")" + database + R"(","table":")" + table + R"(","type":")" + type + R"(","ts":1,"data":)" + data +
-         (old.empty() ? "" : R"(,"old":)" + old) + "}";
+std::string change(const std::string& table, const std::string& type, const std::string& data,
+                   const std::string& old = "", const std::string& database = "gmall") {
+  return R"({"database":")" + database + R"(","table":")" + table + R"(","type":")" + type + R"(","ts":1,"data":)" +
+         data + (old.empty() ? "" : R"(,"old":)" + old) + "}";
 }
 // A kept record as it leaves the filter.
-std::string kept(const std::string& record, const std::string& sink, const std::string& columns, const std::string& pk = "id") {
-  return record.substr(0, record.size() - 1) + R"(,"sink_table":")" + sink + R"(","sink_columns":")" + columns + R"(","sink_pk":")" + pk + "\"}";
+std::string kept(const std::string& record, const std::string& sink, const std::string& columns,
+                 const std::string& pk = "id") {
+  return record.substr(0, record.size() - 1) + R"(,"sink_table":")" + sink + R"(","sink_columns":")" + columns +
+         R"(","sink_pk":")" + pk + "\"}";
 }
 
 void snapshot(Harness& h, const Texts& rows) {
@@ -62,8 +68,12 @@ TEST_CASE("configured tables pass with their target, everything else is counted"
   snapshot(h, {created(kTrademark), created(kDic)});
   const std::string insert = change("base_trademark", "insert", R"({"id":1,"tm_name":"alpha","logo_url":"/a"})");
   const std::string update = change("base_dic", "update", R"({"id":7,"dic_name":"b"})", R"({"dic_name":"a"})");
-  h.push_batch({{insert}, {change("order_info", "insert", R"({"id":1})")}, {update}, {change("base_dic", "delete", R"({"id":7})")}});
-  CHECK(h.pull_json() == Texts{kept(insert, "dim_base_trademark", "id,tm_name"), kept(update, "dim_base_dic", "id,dic_name")});
+  h.push_batch({{insert},
+                {change("order_info", "insert", R"({"id":1})")},
+                {update},
+                {change("base_dic", "delete", R"({"id":7})")}});
+  CHECK(h.pull_json() ==
+        Texts{kept(insert, "dim_base_trademark", "id,tm_name"), kept(update, "dim_base_dic", "id,dic_name")});
   CHECK(h.counter("kept") == 2);
   CHECK(h.counter("dropped_not_configured") == 1);
   CHECK(h.counter("dropped_delete") == 1);
@@ -75,7 +85,9 @@ TEST_CASE("MX-01: bootstrap rows pass, the records around them are counted") {
   h.open();
   snapshot(h, {created(kTrademark)});
   const std::string row = change("base_trademark", "bootstrap-insert", R"({"id":1,"tm_name":"alpha"})");
-  h.push_batch({{change("base_trademark", "bootstrap-start", "{}")}, {row}, {change("base_trademark", "bootstrap-complete", "{}")}});
+  h.push_batch({{change("base_trademark", "bootstrap-start", "{}")},
+                {row},
+                {change("base_trademark", "bootstrap-complete", "{}")}});
   CHECK(h.pull_json() == Texts{kept(row, "dim_base_trademark", "id,tm_name")});
   CHECK(h.counter("dropped_control") == 2);
   CHECK(h.rejected().empty());
@@ -99,9 +111,10 @@ TEST_CASE("records that are none of Maxwell's are refused with the reason") {
   Harness h;
   h.open();
   snapshot(h, {created(kDic)});
-  for (const char* row : {R"({"table":"base_dic"})", R"({"type":7,"table":"base_dic"})", R"({"type":"insert"})",
-                          R"({"type":"insert","table":"base_dic"})", R"({"type":"insert","table":"base_dic","data":"{}"})",
-                          R"({"type":"insert","table":"base_dic","data":{ }})"})
+  for (const char* row :
+       {R"({"table":"base_dic"})", R"({"type":7,"table":"base_dic"})", R"({"type":"insert"})",
+        R"({"type":"insert","table":"base_dic"})", R"({"type":"insert","table":"base_dic","data":"{}"})",
+        R"({"type":"insert","table":"base_dic","data":{ }})"})
     h.push(row);
   CHECK(h.pull().empty());
   REQUIRE(h.rejected().size() == 6);
@@ -114,7 +127,8 @@ TEST_CASE("records that are none of Maxwell's are refused with the reason") {
 }
 
 TEST_CASE("MX-14: one database, or a rule for one database") {
-  const std::string real = change("base_trademark", "insert", R"({"id":1})"), junk = change("base_trademark", "insert", R"({"id":1})", "", "gmall_test");
+  const std::string real = change("base_trademark", "insert", R"({"id":1})"),
+                    junk = change("base_trademark", "insert", R"({"id":1})", "", "gmall_test");
   SECTION("option") {
     Harness h("{database: gmall}");
     h.open();
@@ -167,13 +181,16 @@ TEST_CASE("MX-12: deletes are applied as deletes") {
   h.open();
   snapshot(h, {created(kTrademark)});
   const std::string insert = change("base_trademark", "insert", R"({"id":13,"tm_name":"x"})");
-  h.push_batch({{insert}, {change("base_trademark", "delete", R"({"id":13,"tm_name":"x"})")}, {change("order_info", "delete", R"({"id":1})")}});
+  h.push_batch({{insert},
+                {change("base_trademark", "delete", R"({"id":13,"tm_name":"x"})")},
+                {change("order_info", "delete", R"({"id":1})")}});
   const auto rows = h.pull();
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].json == kept(insert, "dim_base_trademark", "id,tm_name"));
   CHECK(rows[0].change == SLUICE_CHANGE_NONE);
-  CHECK(rows[1].json ==
-        R"({"database":"gmall","table":"base_trademark","type":"delete","data":{"id":13,"tm_name":"x"},"sink_table":"dim_base_trademark","sink_columns":"id,tm_name","sink_pk":"id"})");
+  CHECK(
+      rows[1].json ==
+      R"({"database":"gmall","table":"base_trademark","type":"delete","data":{"id":13,"tm_name":"x"},"sink_table":"dim_base_trademark","sink_columns":"id,tm_name","sink_pk":"id"})");
   CHECK(rows[1].change == SLUICE_CHANGE_DELETE);
   CHECK(rows[1].from_row == 1);
   CHECK(h.counter("deletes_applied") == 1);
@@ -190,8 +207,9 @@ TEST_CASE("MX-15: an update of the key deletes the old one first") {
     const auto rows = h.pull();
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].change == SLUICE_CHANGE_DELETE);
-    CHECK(rows[0].json ==
-          R"({"database":"gmall","table":"base_dic","type":"delete","data":{"id":13,"dic_name":"a","n":2.50},"sink_table":"dim_base_dic","sink_columns":"id,dic_name","sink_pk":"id"})");
+    CHECK(
+        rows[0].json ==
+        R"({"database":"gmall","table":"base_dic","type":"delete","data":{"id":13,"dic_name":"a","n":2.50},"sink_table":"dim_base_dic","sink_columns":"id,dic_name","sink_pk":"id"})");
     CHECK(rows[1].json == kept(update, "dim_base_dic", "id,dic_name"));
     CHECK(h.counter("primary_key_changes") == 1);
   }
@@ -253,7 +271,8 @@ TEST_CASE("BC-03: a deleted rule is gone, and its table is not touched") {
 TEST_CASE("BC-04: a changed rule is announced before the rows that need it") {
   Harness h;
   h.open();
-  const std::string one = config_row("user_info", "dim_user_info", "id,login_name"), two = config_row("user_info", "dim_user_info", "id,login_name,email"),
+  const std::string one = config_row("user_info", "dim_user_info", "id,login_name"),
+                    two = config_row("user_info", "dim_user_info", "id,login_name,email"),
                     three = config_row("user_info", "dim_user_info", "id,email");
   const std::string row = change("user_info", "insert", R"({"id":1,"login_name":"a","email":"a@example.org"})");
   h.push_broadcast(created(one));
@@ -262,7 +281,9 @@ TEST_CASE("BC-04: a changed rule is announced before the rows that need it") {
   h.push(row);
   h.push_broadcast(updated(two, three));
   h.push(row);
-  CHECK(h.pull_json() == Texts{kept(row, "dim_user_info", "id,login_name"), kept(row, "dim_user_info", "id,login_name,email"), kept(row, "dim_user_info", "id,email")});
+  CHECK(h.pull_json() == Texts{kept(row, "dim_user_info", "id,login_name"),
+                               kept(row, "dim_user_info", "id,login_name,email"),
+                               kept(row, "dim_user_info", "id,email")});
   REQUIRE(h.schemas().size() == 3);
   CHECK(h.schemas()[1].columns == Texts{"id", "login_name", "email"});
   CHECK(h.schemas()[1].rows_before == 1);
@@ -284,20 +305,27 @@ TEST_CASE("an update that renames the source table removes the old rule") {
 TEST_CASE("BC-07, BC-08: rows that cannot be used, each with its reason") {
   CHECK_THAT(rejection_of(created(config_row("product", "dim_product", "product_id,product_title", "null"))),
              Catch::Contains("sink_pk is empty and its default `id` is not in sink_columns"));
-  CHECK_THAT(rejection_of(created(config_row("pub", "dim_pub", "pub_id,pub_name", R"("null")", R"("null")"))),
-             Catch::Contains("`pub`") && Catch::Contains("sink_pk is empty and its default `id` is not in sink_columns"));
-  CHECK_THAT(rejection_of(created(config_row("region", "dim_region", "null", "null"))), Catch::Contains("no sink_columns"));
-  CHECK_THAT(rejection_of(created(config_row("product", "dim_product", " , ", "null"))), Catch::Contains("no sink_columns"));
+  CHECK_THAT(
+      rejection_of(created(config_row("pub", "dim_pub", "pub_id,pub_name", R"("null")", R"("null")"))),
+      Catch::Contains("`pub`") && Catch::Contains("sink_pk is empty and its default `id` is not in sink_columns"));
+  CHECK_THAT(rejection_of(created(config_row("region", "dim_region", "null", "null"))),
+             Catch::Contains("no sink_columns"));
+  CHECK_THAT(rejection_of(created(config_row("product", "dim_product", " , ", "null"))),
+             Catch::Contains("no sink_columns"));
   CHECK_THAT(rejection_of(created(config_row("base_dic", "null", "id,dic_name"))), Catch::Contains("no sink_table"));
-  CHECK_THAT(rejection_of(created(config_row("base_dic", "dim", "name", R"("id")"))), Catch::Contains("key column `id` of sink_pk is not in sink_columns"));
+  CHECK_THAT(rejection_of(created(config_row("base_dic", "dim", "name", R"("id")"))),
+             Catch::Contains("key column `id` of sink_pk is not in sink_columns"));
   CHECK_THAT(rejection_of(created(config_row("t", "dim;drop table x", "id"))), Catch::Contains("contains `;`"));
   CHECK_THAT(rejection_of(created(config_row("t", "a.b.c", "id"))), Catch::Contains("contains `.`"));
   CHECK_THAT(rejection_of(created(config_row("t", "dim", R"(id,na\"me)"))), Catch::Contains("contains `\"`"));
   CHECK_THAT(rejection_of(created(config_row("t", "dim", R"(id,a\u0000b)"))), Catch::Contains("contains `\\x00`"));
-  CHECK_THAT(rejection_of(created(config_row("t", "dim", "id,sink_table"))), Catch::Contains("rows carry a field of that name"));
-  CHECK_THAT(rejection_of(created(config_row("t", "dim", "id", R"("id")", R"("X = 1; drop table y")"))), Catch::Contains("sink_extend contains `;`"));
+  CHECK_THAT(rejection_of(created(config_row("t", "dim", "id,sink_table"))),
+             Catch::Contains("rows carry a field of that name"));
+  CHECK_THAT(rejection_of(created(config_row("t", "dim", "id", R"("id")", R"("X = 1; drop table y")"))),
+             Catch::Contains("sink_extend contains `;`"));
   CHECK_THAT(rejection_of(created(config_row(" ", "dim", "id"))), Catch::Contains("no source_table"));
-  CHECK_THAT(rejection_of(created(R"({"source_table":"t","sink_table":5})")), Catch::Contains("field `sink_table` is a number, not text"));
+  CHECK_THAT(rejection_of(created(R"({"source_table":"t","sink_table":5})")),
+             Catch::Contains("field `sink_table` is a number, not text"));
   CHECK_THAT(rejection_of(R"({"before":null,"after":null,"op":"u"})"), Catch::Contains("`after` is null"));
   CHECK_THAT(rejection_of(R"({"before":null,"after":{},"op":"x"})"), Catch::Contains("`op` is `x`"));
   CHECK_THAT(rejection_of(R"({"before":null,"after":null,"op":"d"})"), Catch::Contains("a delete without `before`"));
@@ -307,7 +335,8 @@ TEST_CASE("BC-07, BC-08: rows that cannot be used, each with its reason") {
 TEST_CASE("a bad row leaves the rule that is in force and the others alone") {
   Harness h;
   h.open();
-  snapshot(h, {created(kDic), created(config_row("region", "dim_region", "null")), created(config_row("sku_info", "dim_sku_info", "id,sku_name", R"("")", R"("")"))});
+  snapshot(h, {created(kDic), created(config_row("region", "dim_region", "null")),
+               created(config_row("sku_info", "dim_sku_info", "id,sku_name", R"("")", R"("")"))});
   h.push_broadcast(updated(kDic, config_row("base_dic", "dim_base_dic", "")));
   const std::string row = change("base_dic", "insert", R"({"id":1})");
   h.push(row);
@@ -321,7 +350,8 @@ TEST_CASE("a bad row leaves the rule that is in force and the others alone") {
 TEST_CASE("BC-10: composite keys and table options; lists are trimmed and without repetitions") {
   Harness h;
   h.open();
-  h.push_broadcast(created(config_row("sku_sale_attr", "ods.dim_sku_sale_attr", " sku_id , attr_id,attr_value,sku_id,", R"("sku_id, attr_id")", R"(" SALT_BUCKETS = 4 ")")));
+  h.push_broadcast(created(config_row("sku_sale_attr", "ods.dim_sku_sale_attr", " sku_id , attr_id,attr_value,sku_id,",
+                                      R"("sku_id, attr_id")", R"(" SALT_BUCKETS = 4 ")")));
   REQUIRE(h.schemas().size() == 1);
   CHECK(h.schemas()[0].table == "ods.dim_sku_sale_attr");
   CHECK(h.schemas()[0].columns == Texts{"sku_id", "attr_id", "attr_value"});
@@ -360,7 +390,8 @@ TEST_CASE("configuration rows in every shape") {
     CHECK(h.counter("rules_removed") == 2);
   }
   SECTION("the position of the change is in the announcement") {
-    h.push_broadcast(R"({"before":null,"after":)" + kDic + R"(,"source":{"file":"mysql-bin.000003","pos":1547},"op":"c"})");
+    h.push_broadcast(R"({"before":null,"after":)" + kDic +
+                     R"(,"source":{"file":"mysql-bin.000003","pos":1547},"op":"c"})");
     REQUIRE(h.schemas().size() == 1);
     CHECK(h.schemas()[0].origin == "configuration of `base_dic` at mysql-bin.000003:1547");
   }
@@ -453,11 +484,13 @@ TEST_CASE("identifiers") {
   using sluice::broadcast_filter::unsafe_identifier;
   using sluice::broadcast_filter::unsafe_table_name;
   using sluice::broadcast_filter::unsafe_table_options;
-  for (const char* name : {"id", "_x", "a$1", "7", "名称", "größe", "имя", "ｆｕｌｌ", "表_1"}) CHECK(unsafe_identifier(name) == "");
-  for (const char* name : {"", "a b", "a-b", "a.b", "a'b", "a\"b", "a`b", "a\\b", "a;b", "a\nb", "a(b", "a，b", "a；b", "“a”", "a\u00a0b", "a\u200bb", "😀"})
+  for (const char* name : {"id", "_x", "a$1", "7", "名称", "größe", "имя", "ｆｕｌｌ", "表_1"})
+    CHECK(unsafe_identifier(name) == "");
+  for (const char* name : {"", "a b", "a-b", "a.b", "a'b", "a\"b", "a`b", "a\\b", "a;b", "a\nb", "a(b", "a，b", "a；b",
+                           "“a”", "a\u00a0b", "a\u200bb", "😀"})
     CHECK(unsafe_identifier(name) != "");
   CHECK(unsafe_identifier("\xff\xfe") == "is not valid UTF-8");
-  CHECK(unsafe_identifier("a\xc0\xaf") == "is not valid UTF-8");  // overlong
+  CHECK(unsafe_identifier("a\xc0\xaf") == "is not valid UTF-8");     // overlong
   CHECK(unsafe_identifier("\xed\xa0\x80") == "is not valid UTF-8");  // surrogate
   CHECK(unsafe_identifier(std::string(128, 'a')) == "");
   CHECK(unsafe_identifier(std::string(129, 'a')) == "is longer than 128 bytes");

@@ -12,10 +12,12 @@ using Harness = sluice::testing::Harness<sluice::column_pruner::ColumnPruner>;
 using Texts = std::vector<std::string>;
 
 // As in job DIM.
-constexpr const char* kDim = "{from: data, columns_field: sink_columns, add: [sink_table, sink_pk], key_field: sink_pk}";
+constexpr const char* kDim =
+    "{from: data, columns_field: sink_columns, add: [sink_table, sink_pk], key_field: sink_pk}";
 
 std::string record(const std::string& data, const std::string& columns, const std::string& pk = "id") {
-  return R"({"table":"t","type":"insert","data":)" + data + R"(,"sink_table":"dim_t","sink_columns":")" + columns + R"(","sink_pk":")" + pk + "\"}";
+  return R"({"table":"t","type":"insert","data":)" + data + R"(,"sink_table":"dim_t","sink_columns":")" + columns +
+         R"(","sink_pk":")" + pk + "\"}";
 }
 
 }  // namespace
@@ -31,16 +33,20 @@ TEST_CASE("exactly the listed columns, in the object's order, then what is added
 TEST_CASE("BC-05: whole names") {
   Harness h("{from: data, columns_field: sink_columns}");
   h.open();
-  h.push(record(R"({"id":77,"activity_id":5,"name":"leak","activity_name":"sale","type":"leak","activity_type":"x","activity":"leak"})",
-                "activity_id,activity_name,activity_type"));
+  h.push(record(
+      R"({"id":77,"activity_id":5,"name":"leak","activity_name":"sale","type":"leak","activity_type":"x","activity":"leak"})",
+      "activity_id,activity_name,activity_type"));
   CHECK(h.pull_json() == Texts{R"({"activity_id":5,"activity_name":"sale","activity_type":"x"})"});
 }
 
 TEST_CASE("values keep their digits, bytes and nesting") {
   Harness h("{from: data, columns: [a, b, c, d, e, f]}");
   h.open();
-  h.push(R"({"data":{"a":18446744073709551615,"b":20.00,"c":"中文\u0001\"","d":{"x":[1,2.50,{}]},"e":null,"f":-1.5e+10}})");
-  CHECK(h.pull_json() == Texts{R"({"a":18446744073709551615,"b":20.00,"c":"中文\u0001\"","d":{"x":[1,2.50,{}]},"e":null,"f":-1.5e+10})"});
+  h.push(
+      R"({"data":{"a":18446744073709551615,"b":20.00,"c":"中文\u0001\"","d":{"x":[1,2.50,{}]},"e":null,"f":-1.5e+10}})");
+  CHECK(
+      h.pull_json() ==
+      Texts{R"({"a":18446744073709551615,"b":20.00,"c":"中文\u0001\"","d":{"x":[1,2.50,{}]},"e":null,"f":-1.5e+10})"});
 }
 
 TEST_CASE("the whole record, a static list, fields of deeper levels") {
@@ -55,7 +61,9 @@ TEST_CASE("the change type goes on, also in one batch with rows that have none")
   Harness h(kDim);
   h.open();
   const std::string row = record(R"({"id":1})", "id");
-  h.push_batch({{row}, {row, {std::nullopt, 5, SLUICE_CHANGE_DELETE}}, {row, {std::nullopt, SLUICE_NO_TIME, SLUICE_CHANGE_UPDATE}}});
+  h.push_batch({{row},
+                {row, {std::nullopt, 5, SLUICE_CHANGE_DELETE}},
+                {row, {std::nullopt, SLUICE_NO_TIME, SLUICE_CHANGE_UPDATE}}});
   const auto rows = h.pull();
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].change == SLUICE_CHANGE_NONE);
@@ -72,7 +80,8 @@ TEST_CASE("MX-17: names in another case") {
     h.push(row);
     CHECK(h.pull().empty());
     REQUIRE(h.rejected().size() == 1);
-    CHECK(h.rejected()[0].reason == "none of the columns `id`, `bar_field` is in `data` (there is `ID`; `match: ignore_case` takes it)");
+    CHECK(h.rejected()[0].reason ==
+          "none of the columns `id`, `bar_field` is in `data` (there is `ID`; `match: ignore_case` takes it)");
   }
   SECTION("exact never makes a row without its key") {
     Harness h(kDim);
@@ -108,10 +117,11 @@ TEST_CASE("rows that cannot be pruned, each with its reason") {
   Texts reasons;
   for (const auto& r : h.rejected()) reasons.push_back(r.reason);
   CHECK(reasons == Texts{"field `data` is absent, not an object", "field `data` is a string, not an object",
-                         "field `sink_columns` is absent, not a list of columns", "field `sink_columns` lists no column",
-                         "field `sink_pk` is absent, not a list of key columns", "field `sink_pk` lists no key column",
-                         "key column `id` is missing", "key column `id` is null", "key column `c` is missing",
-                         "`sink_table` is both a listed column and added by `add`", "none of the columns `id` is in `data`"});
+                         "field `sink_columns` is absent, not a list of columns",
+                         "field `sink_columns` lists no column", "field `sink_pk` is absent, not a list of key columns",
+                         "field `sink_pk` lists no key column", "key column `id` is missing", "key column `id` is null",
+                         "key column `c` is missing", "`sink_table` is both a listed column and added by `add`",
+                         "none of the columns `id` is in `data`"});
   CHECK(h.counter("kept") == 0);
 }
 
@@ -147,5 +157,6 @@ TEST_CASE("options that do not go together") {
   CHECK_THROWS_WITH(Harness("{columns: [a], columns_field: b}").open(), Catch::Contains("exclude each other"));
   CHECK_THROWS_WITH(Harness("{columns: [a, a]}").open(), Catch::Contains("`a` is there twice"));
   CHECK_THROWS_WITH(Harness("{columns: [a], add: [x.a]}").open(), Catch::Contains("both in `columns` and added"));
-  CHECK_THROWS_WITH(Harness("{columns: [c], add: [x.a, y.a]}").open(), Catch::Contains("two fields would go on as `a`"));
+  CHECK_THROWS_WITH(Harness("{columns: [c], add: [x.a, y.a]}").open(),
+                    Catch::Contains("two fields would go on as `a`"));
 }

@@ -17,8 +17,8 @@ using Texts = std::vector<std::string>;
 constexpr int64_t kHour = 3600000;
 
 InputRow row(int id, const std::string& user, const std::string& create_time, const std::string& operate_time = "") {
-  return {R"({"id":)" + std::to_string(id) + R"(,"user_id":")" + user + R"(","create_time":")" + create_time + R"(","operate_time":)" +
-              (operate_time.empty() ? "null" : "\"" + operate_time + "\"") + "}",
+  return {R"({"id":)" + std::to_string(id) + R"(,"user_id":")" + user + R"(","create_time":")" + create_time +
+              R"(","operate_time":)" + (operate_time.empty() ? "null" : "\"" + operate_time + "\"") + "}",
           {user}};
 }
 // A row with an event time alone.
@@ -35,8 +35,8 @@ std::vector<int> ids(Harness& h) {
 TEST_CASE("ST-02: the first of each user and day") {
   Harness h("{}");
   h.open();
-  h.push_batch({row(1, "u1", "2023-11-07 00:00:00"), row(2, "u1", "2023-11-07 00:00:01"), row(3, "u2", "2023-11-07 00:00:02"),
-                row(4, "u1", "2023-11-08 00:00:00")});
+  h.push_batch({row(1, "u1", "2023-11-07 00:00:00"), row(2, "u1", "2023-11-07 00:00:01"),
+                row(3, "u2", "2023-11-07 00:00:02"), row(4, "u1", "2023-11-08 00:00:00")});
   CHECK(ids(h) == std::vector<int>{1, 3, 4});
   CHECK(h.counter("passed") == 3);
   CHECK(h.counter("dropped_seen") == 1);
@@ -47,19 +47,22 @@ TEST_CASE("ST-02: the first of each user and day") {
 TEST_CASE("operate_time goes before create_time") {
   Harness h;
   h.open();
-  h.push_batch({row(1, "u", "2023-11-07 10:00:00"), row(2, "u", "2023-11-07 10:00:00", "2023-11-08 10:00:00"), row(3, "u", "2023-11-08T11:00:00"), row(4, "u", "2023-11-08")});
+  h.push_batch({row(1, "u", "2023-11-07 10:00:00"), row(2, "u", "2023-11-07 10:00:00", "2023-11-08 10:00:00"),
+                row(3, "u", "2023-11-08T11:00:00"), row(4, "u", "2023-11-08")});
   CHECK(ids(h) == std::vector<int>{1, 2});
 }
 
 TEST_CASE("ST-01: days that interleave") {
-  const std::vector<InputRow> rows = {row(1, "m", "2023-11-06 23:59:59"), row(2, "m", "2023-11-07 00:00:01"), row(3, "m", "2023-11-06 23:59:58"),
-                                      row(4, "m", "2023-11-07 00:01:40")};
+  const std::vector<InputRow> rows = {row(1, "m", "2023-11-06 23:59:59"), row(2, "m", "2023-11-07 00:00:01"),
+                                      row(3, "m", "2023-11-06 23:59:58"), row(4, "m", "2023-11-07 00:01:40")};
   const bool one_batch = GENERATE(true, false);
   const auto passed = [&](const char* options) {
     Harness h(options);
     h.open();
-    if (one_batch) h.push_batch(rows);
-    else for (const InputRow& r : rows) h.push_batch({r});
+    if (one_batch)
+      h.push_batch(rows);
+    else
+      for (const InputRow& r : rows) h.push_batch({r});
     return ids(h);
   };
   CHECK(passed("{}") == std::vector<int>{1, 2, 3, 4});  // the course's rule
@@ -75,7 +78,8 @@ TEST_CASE("the date of the event time, in a zone") {
   REQUIRE(h.rejected().size() == 1);
   CHECK_THAT(h.rejected()[0].reason, Catch::Contains("no event time"));
 
-  CHECK_THROWS_WITH(Harness("{date_fields: [], zone: Asia/Beijing}").open(), Catch::Contains("no time zone `Asia/Beijing`"));
+  CHECK_THROWS_WITH(Harness("{date_fields: [], zone: Asia/Beijing}").open(),
+                    Catch::Contains("no time zone `Asia/Beijing`"));
 }
 
 TEST_CASE("days on which clocks are changed") {
@@ -83,7 +87,8 @@ TEST_CASE("days on which clocks are changed") {
   h.open();
   // 5 November 2023 has 25 hours: 04:00Z to 05:00Z of the next day.
   const int64_t midnight = 1699156800000;
-  h.push_batch({at(midnight - 1, "a"), at(midnight, "a"), at(midnight + 24 * kHour + kHour - 1, "a"), at(midnight + 25 * kHour, "a")});
+  h.push_batch({at(midnight - 1, "a"), at(midnight, "a"), at(midnight + 24 * kHour + kHour - 1, "a"),
+                at(midnight + 25 * kHour, "a")});
   // Out of order over the change.
   h.push_batch({at(midnight + 10 * kHour, "b"), at(midnight + kHour, "b"), at(midnight + 24 * kHour, "b")});
   CHECK(h.pull().size() == 4);
@@ -96,7 +101,9 @@ TEST_CASE("days on which clocks are changed") {
 TEST_CASE("dates that are none") {
   Harness h;
   h.open();
-  const Texts bad = {"2023-02-29 00:00:00", "2023-13-01", "2023-00-10", "2023-1-1", "20231107", "2023-11-07x", "", "hello", "2023/11/07 00:00:00", "2023-11-0"};
+  const Texts bad = {
+      "2023-02-29 00:00:00", "2023-13-01", "2023-00-10", "2023-1-1", "20231107", "2023-11-07x", "", "hello",
+      "2023/11/07 00:00:00", "2023-11-0"};
   for (const std::string& text : bad) h.push_batch({row(1, "u", text)});
   CHECK(h.rejected().size() == bad.size());
   CHECK(h.rejected()[0].reason == "field `create_time` is `2023-02-29 00:00:00`, not a date yyyy-MM-dd…");
@@ -201,7 +208,8 @@ TEST_CASE("batches do not matter, and both rules agree with their definitions") 
   std::map<std::string, std::string> last;
   std::set<std::pair<std::string, std::string>> seen;
   for (int i = 0; i < 4000; ++i) {
-    const std::string user = "user" + std::to_string(random() % 40), day = "2023-11-" + std::to_string(10 + random() % 4);
+    const std::string user = "user" + std::to_string(random() % 40),
+                      day = "2023-11-" + std::to_string(10 + random() % 4);
     rows.push_back(row(i, user, day + " 12:00:00"));
     if (each_day ? seen.insert({user, day}).second : last[user] != day) expected.push_back(i);
     last[user] = day;
@@ -210,7 +218,8 @@ TEST_CASE("batches do not matter, and both rules agree with their definitions") 
     Harness h(each_day ? "{each_day: true}" : "{}");
     h.open();
     for (size_t i = 0; i < rows.size(); i += size)
-      h.push_batch({rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, rows.size()))});
+      h.push_batch({rows.begin() + static_cast<std::ptrdiff_t>(i),
+                    rows.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, rows.size()))});
     CHECK(ids(h) == expected);
   }
 }

@@ -31,7 +31,8 @@ std::string average(const char* text, int64_t count) {
 }  // namespace
 
 TEST_CASE("numbers keep their digits") {
-  for (const char* text : {"0", "1", "-1", "20.00", "0.10", "-0.05", "9007199254740993", "18446744073709551615", "123456789012345678901234567890.123456789012345678901"})
+  for (const char* text : {"0", "1", "-1", "20.00", "0.10", "-0.05", "9007199254740993", "18446744073709551615",
+                           "123456789012345678901234567890.123456789012345678901"})
     CHECK(same(text) == text);
   CHECK(same("-0") == "0");
   CHECK(same("1e3") == "1000");
@@ -43,7 +44,9 @@ TEST_CASE("numbers keep their digits") {
 }
 
 TEST_CASE("what is no JSON number is refused") {
-  for (const char* text : {"", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x10", " 1", "1 ", "1,5", "NaN", "Infinity", "1.2.3", "--1", "１"}) CHECK(same(text) == "refused");
+  for (const char* text : {"", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x10", " 1", "1 ", "1,5", "NaN", "Infinity",
+                           "1.2.3", "--1", "１"})
+    CHECK(same(text) == "refused");
 }
 
 TEST_CASE("the size is bounded") {
@@ -87,7 +90,7 @@ TEST_CASE("division, halves away from zero") {
   CHECK(average("2", 3) == "0.666667");
   CHECK(average("-2", 3) == "-0.666667");
   CHECK(average("0.000001", 2) == "0.000000500000");
-  CHECK(average("1", 2000000) == "0.000001");   // 0.0000005
+  CHECK(average("1", 2000000) == "0.000001");  // 0.0000005
   CHECK(average("-1", 2000000) == "-0.000001");
   CHECK(average("0", 7) == "0.000000");
 }
@@ -104,7 +107,8 @@ TEST_CASE("sums against 128-bit arithmetic") {
       auto value = static_cast<int64_t>(random() >> (1 + random() % 60));
       if (random() % 2 == 0) value = -value;
       std::string digits = std::to_string(value < 0 ? -value : value);
-      if (digits.size() <= static_cast<size_t>(scale)) digits.insert(0, static_cast<size_t>(scale) + 1 - digits.size(), '0');
+      if (digits.size() <= static_cast<size_t>(scale))
+        digits.insert(0, static_cast<size_t>(scale) + 1 - digits.size(), '0');
       if (scale > 0) digits.insert(digits.size() - static_cast<size_t>(scale), 1, '.');
       ExactNumber number;
       REQUIRE(number.read((value < 0 ? "-" : "") + digits));

@@ -6,7 +6,8 @@ using namespace window_test;
 
 namespace {
 
-constexpr const char* kIdle = "{size: 10s, aggregates: {n: count}, time_format: epoch_ms, close_windows_when_idle: 30s}";
+constexpr const char* kIdle =
+    "{size: 10s, aggregates: {n: count}, time_format: epoch_ms, close_windows_when_idle: 30s}";
 
 }  // namespace
 

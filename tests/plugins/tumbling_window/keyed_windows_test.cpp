@@ -10,10 +10,14 @@ using namespace window_test;
 namespace {
 
 constexpr const char* kByUser =
-    "{size: 10s, aggregates: {n: count, s: sum(v)}, group_by: [u], version_column: '', end_column: '', start_column: w, time_format: epoch_ms}";
-std::string user_row(const std::string& user, int v) { return R"({"u":")" + user + R"(","v":)" + std::to_string(v) + "}"; }
+    "{size: 10s, aggregates: {n: count, s: sum(v)}, group_by: [u], version_column: '', end_column: '', start_column: "
+    "w, time_format: epoch_ms}";
+std::string user_row(const std::string& user, int v) {
+  return R"({"u":")" + user + R"(","v":)" + std::to_string(v) + "}";
+}
 std::string user_result(int64_t second, const std::string& user, int n, int s) {
-  return R"({"w":)" + std::to_string(at(second)) + R"(,"u":")" + user + R"(","n":)" + std::to_string(n) + R"(,"s":)" + std::to_string(s) + "}";
+  return R"({"w":)" + std::to_string(at(second)) + R"(,"u":")" + user + R"(","n":)" + std::to_string(n) + R"(,"s":)" +
+         std::to_string(s) + "}";
 }
 
 }  // namespace
@@ -21,7 +25,8 @@ std::string user_result(int64_t second, const std::string& user, int n, int s) {
 TEST_CASE("each key has windows of its own") {
   Harness h(kByUser);
   h.open();
-  h.push_batch({keyed("a", 0, user_row("a", 1)), keyed("b", 5, user_row("b", 2)), keyed("a", 9, user_row("a", 3)), keyed("a", 10, user_row("a", 4))});
+  h.push_batch({keyed("a", 0, user_row("a", 1)), keyed("b", 5, user_row("b", 2)), keyed("a", 9, user_row("a", 3)),
+                keyed("a", 10, user_row("a", 4))});
   CHECK(h.timers() == 3);
   h.watermark(at(10));
   CHECK(h.pull_json() == Texts{user_result(0, "a", 2, 4), user_result(0, "b", 1, 2)});
@@ -36,7 +41,9 @@ TEST_CASE("each key has windows of its own") {
 }
 
 TEST_CASE("keyed windows go on after a crash") {
-  const std::string options = GENERATE(as<std::string>{}, kByUser, "{size: 10s, aggregates: {n: count, s: sum(v)}, version_column: '', end_column: '', start_column: w, time_format: epoch_ms}");
+  const std::string options = GENERATE(as<std::string>{}, kByUser,
+                                       "{size: 10s, aggregates: {n: count, s: sum(v)}, version_column: '', end_column: "
+                                       "'', start_column: w, time_format: epoch_ms}");
   const bool grouped = options == kByUser;
   Harness h(options);
   h.open();
@@ -85,7 +92,8 @@ TEST_CASE("more keys than are kept in memory") {
   h.watermark(at(10));
   const Texts got = h.pull_json();
   CHECK(got.size() == static_cast<size_t>(keys));
-  const auto wrong = std::count_if(got.begin(), got.end(), [](const std::string& json) { return json.find(R"("n":2})") == std::string::npos; });
+  const auto wrong = std::count_if(got.begin(), got.end(),
+                                   [](const std::string& json) { return json.find(R"("n":2})") == std::string::npos; });
   CHECK(wrong == 0);
   h.checkpoint();
   CHECK(h.state_size("keyed_windows") == 0);
@@ -122,14 +130,16 @@ TEST_CASE("keyed and global windows agree") {
   std::vector<InputRow> rows;
   for (int i = 0; i < 2000; ++i) {
     const std::string user = "u" + std::to_string(random() % 20);
-    rows.push_back(keyed(user, static_cast<int64_t>(random() % 100), user_row(user, static_cast<int>(random() % 1000))));
+    rows.push_back(
+        keyed(user, static_cast<int64_t>(random() % 100), user_row(user, static_cast<int>(random() % 1000))));
   }
   const auto run = [&](bool with_key, bool crash) {
     Harness h(kByUser);
     h.open();
     Texts out;
     for (size_t i = 0; i < rows.size(); i += 100) {
-      std::vector<InputRow> batch(rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(i + 100));
+      std::vector<InputRow> batch(rows.begin() + static_cast<std::ptrdiff_t>(i),
+                                  rows.begin() + static_cast<std::ptrdiff_t>(i + 100));
       if (!with_key)
         for (InputRow& r : batch) r.meta.key.reset();
       h.push_batch(batch);

@@ -20,12 +20,14 @@ TEST_CASE("job DWS: users per window") {
   h.watermark(at(10));
   const auto rows = h.pull();
   REQUIRE(rows.size() == 1);
-  CHECK(rows[0].json == R"({"stt":"2023-11-07 00:00:00","edt":"2023-11-07 00:00:10","cart_add_uu_ct":2,"ts":1700000000000})");
+  CHECK(rows[0].json ==
+        R"({"stt":"2023-11-07 00:00:00","edt":"2023-11-07 00:00:10","cart_add_uu_ct":2,"ts":1700000000000})");
   CHECK(rows[0].event_time == at(10) - 1);
   h.set_now(1700000000777);
   h.watermark(SLUICE_END_OF_TIME);  // a window without rows gives none
-  CHECK(h.pull_json() == Texts{R"({"stt":"2023-11-07 00:00:10","edt":"2023-11-07 00:00:20","cart_add_uu_ct":1,"ts":1700000000777})",
-                               R"({"stt":"2023-11-07 00:00:30","edt":"2023-11-07 00:00:40","cart_add_uu_ct":1,"ts":1700000000777})"});
+  CHECK(h.pull_json() ==
+        Texts{R"({"stt":"2023-11-07 00:00:10","edt":"2023-11-07 00:00:20","cart_add_uu_ct":1,"ts":1700000000777})",
+              R"({"stt":"2023-11-07 00:00:30","edt":"2023-11-07 00:00:40","cart_add_uu_ct":1,"ts":1700000000777})"});
   CHECK(h.counter("results") == 3);
 }
 
@@ -38,7 +40,8 @@ TEST_CASE("WM-04: the final watermark closes the last window") {
 }
 
 TEST_CASE("WM-07: late rows") {
-  const std::vector<InputRow> rows = {row(0), row_after(-2, 12), row_after(10, 5, R"({"id":5})"), row_after(10, 11), row_after(10, 22)};
+  const std::vector<InputRow> rows = {row(0), row_after(-2, 12), row_after(10, 5, R"({"id":5})"), row_after(10, 11),
+                                      row_after(10, 22)};
   SECTION("dropped and counted") {
     Harness h(kCount);
     h.open();
@@ -55,7 +58,8 @@ TEST_CASE("WM-07: late rows") {
     REQUIRE(h.rejected().size() == 1);
     CHECK(h.rejected()[0].json == R"({"id":5})");
     CHECK(h.rejected()[0].reason ==
-          "late: its window [2023-11-06 16:00:00, 2023-11-06 16:00:10) is closed; the row is 5000 ms behind the watermark");
+          "late: its window [2023-11-06 16:00:00, 2023-11-06 16:00:10) is closed; the row is 5000 ms behind the "
+          "watermark");
     CHECK(h.counter("late_dead_letter") == 1);
   }
   SECTION("output") {
@@ -76,7 +80,8 @@ TEST_CASE("WM-09: days in a zone, whatever the machine's zone is") {
   h.open();
   h.push_batch({row(-1), row(0), row(86400)});
   h.watermark(SLUICE_END_OF_TIME);
-  CHECK(h.pull_json() == Texts{R"({"stt":"2023-11-06 00:00:00","edt":"2023-11-07 00:00:00","n":1})", R"({"stt":"2023-11-07 00:00:00","edt":"2023-11-08 00:00:00","n":1})",
+  CHECK(h.pull_json() == Texts{R"({"stt":"2023-11-06 00:00:00","edt":"2023-11-07 00:00:00","n":1})",
+                               R"({"stt":"2023-11-07 00:00:00","edt":"2023-11-08 00:00:00","n":1})",
                                R"({"stt":"2023-11-08 00:00:00","edt":"2023-11-09 00:00:00","n":1})"});
   ::unsetenv("TZ");
 }
@@ -89,7 +94,8 @@ TEST_CASE("a day of 25 hours") {
   for (int i = -1; i <= 25; ++i) rows.push_back({"{}", {std::nullopt, midnight + i * hour}});
   h.push_batch(rows);
   h.watermark(SLUICE_END_OF_TIME);
-  CHECK(h.pull_json() == Texts{R"({"stt":"2023-11-04 00:00:00","edt":"2023-11-05 00:00:00","n":1})", R"({"stt":"2023-11-05 00:00:00","edt":"2023-11-06 00:00:00","n":25})",
+  CHECK(h.pull_json() == Texts{R"({"stt":"2023-11-04 00:00:00","edt":"2023-11-05 00:00:00","n":1})",
+                               R"({"stt":"2023-11-05 00:00:00","edt":"2023-11-06 00:00:00","n":25})",
                                R"({"stt":"2023-11-06 00:00:00","edt":"2023-11-07 00:00:00","n":1})"});
 }
 
@@ -107,10 +113,12 @@ TEST_CASE("WM-10: old data is as good as new") {
 
 TEST_CASE("aggregates, as in SQL and exact") {
   Harness h(
-      "{size: 10s, start_column: '', end_column: '', version_column: '', aggregates: {rows: count, some: count(v), total: sum(v), least: min(v), most: max(v), mean: avg(v)}}");
+      "{size: 10s, start_column: '', end_column: '', version_column: '', aggregates: {rows: count, some: count(v), "
+      "total: sum(v), least: min(v), most: max(v), mean: avg(v)}}");
   h.open();
   SECTION("digits are kept") {
-    h.push_batch({row(0, R"({"v":20.00})"), row(1, R"({"v":"0.1"})"), row(2, R"({"v":null})"), row(3, "{}"), row(4, R"({"v":-3})")});
+    h.push_batch({row(0, R"({"v":20.00})"), row(1, R"({"v":"0.1"})"), row(2, R"({"v":null})"), row(3, "{}"),
+                  row(4, R"({"v":-3})")});
     h.watermark(at(10));
     CHECK(h.pull_json() == Texts{R"({"rows":5,"some":3,"total":17.10,"least":-3,"most":20.00,"mean":5.70000000})"});
   }
@@ -120,13 +128,17 @@ TEST_CASE("aggregates, as in SQL and exact") {
     CHECK(h.pull_json() == Texts{R"({"rows":1,"some":0,"total":null,"least":null,"most":null,"mean":null})"});
   }
   SECTION("large numbers") {
-    h.push_batch({row(0, R"({"v":18446744073709551615})"), row(1, R"({"v":9007199254740993})"), row(1, R"({"v":1e30})")});
+    h.push_batch(
+        {row(0, R"({"v":18446744073709551615})"), row(1, R"({"v":9007199254740993})"), row(1, R"({"v":1e30})")});
     h.watermark(at(10));
-    CHECK(h.pull_json() ==
-          Texts{R"({"rows":3,"some":3,"total":1000000000018455751272964292608,"least":9007199254740993,"most":1000000000000000000000000000000,"mean":333333333339485250424321430869.333333})"});
+    CHECK(
+        h.pull_json() ==
+        Texts{
+            R"({"rows":3,"some":3,"total":1000000000018455751272964292608,"least":9007199254740993,"most":1000000000000000000000000000000,"mean":333333333339485250424321430869.333333})"});
   }
   SECTION("what is no number is refused, and nothing of its row is counted") {
-    for (const char* v : {R"("abc")", "true", "[1]", "{}", R"("")", R"(" 1")", R"("1e2000")"}) h.push_batch({row(0, std::string(R"({"v":)") + v + "}")});
+    for (const char* v : {R"("abc")", "true", "[1]", "{}", R"("")", R"(" 1")", R"("1e2000")"})
+      h.push_batch({row(0, std::string(R"({"v":)") + v + "}")});
     h.push_batch({row(0, R"({"v":1})")});
     h.watermark(at(10));
     CHECK(h.pull_json() == Texts{R"({"rows":1,"some":1,"total":1,"least":1,"most":1,"mean":1.000000})"});
@@ -137,17 +149,21 @@ TEST_CASE("aggregates, as in SQL and exact") {
 }
 
 TEST_CASE("groups") {
-  Harness h("{size: 10s, start_column: w, end_column: '', version_column: '', time_format: epoch_ms, group_by: [sku.id, color], aggregates: {n: count}}");
+  Harness h(
+      "{size: 10s, start_column: w, end_column: '', version_column: '', time_format: epoch_ms, group_by: [sku.id, "
+      "color], aggregates: {n: count}}");
   h.open();
-  h.push_batch({row(0, R"({"sku":{"id":7},"color":"红"})"), row(1, R"({"sku":{"id":"7"},"color":"红"})"), row(2, R"({"color":null})"), row(3, "{}"),
-                row(4, R"({"sku":{"id":7},"color":"红"})"), row(5, R"({"sku":{"id":{}},"color":1})"), row(6, R"({"sku":{"id":true},"color":1.50})"),
+  h.push_batch({row(0, R"({"sku":{"id":7},"color":"红"})"), row(1, R"({"sku":{"id":"7"},"color":"红"})"),
+                row(2, R"({"color":null})"), row(3, "{}"), row(4, R"({"sku":{"id":7},"color":"红"})"),
+                row(5, R"({"sku":{"id":{}},"color":1})"), row(6, R"({"sku":{"id":true},"color":1.50})"),
                 row(11, R"({"sku":{"id":7},"color":"红"})")});
   h.watermark(at(20));
   const std::string w = std::to_string(at(0));
   Texts got = h.pull_json();
-  CHECK(got == Texts{R"({"w":)" + w + R"(,"id":true,"color":1.50,"n":1})", R"({"w":)" + w + R"(,"id":7,"color":"红","n":2})",
-                     R"({"w":)" + w + R"(,"id":"7","color":"红","n":1})", R"({"w":)" + w + R"(,"id":null,"color":null,"n":2})",
-                     R"({"w":)" + std::to_string(at(10)) + R"(,"id":7,"color":"红","n":1})"});
+  CHECK(got ==
+        Texts{R"({"w":)" + w + R"(,"id":true,"color":1.50,"n":1})", R"({"w":)" + w + R"(,"id":7,"color":"红","n":2})",
+              R"({"w":)" + w + R"(,"id":"7","color":"红","n":1})", R"({"w":)" + w + R"(,"id":null,"color":null,"n":2})",
+              R"({"w":)" + std::to_string(at(10)) + R"(,"id":7,"color":"红","n":1})"});
   REQUIRE(h.rejected().size() == 1);
   CHECK(h.rejected()[0].reason == "field `sku.id` is an object; rows cannot be grouped by it");
 }
@@ -174,13 +190,16 @@ TEST_CASE("what comes out does not depend on where batches end") {
   int64_t newest = 0, watermark = -1000;
   for (int i = 0; i < 3000; ++i) {
     const int64_t second = i / 10 + static_cast<int64_t>(random() % 8) - 5;
-    const std::string json = R"({"k":)" + std::to_string(random() % 3) + R"(,"v":)" + std::to_string(random() % 1000) + "." + std::to_string(random() % 100) + "}";
+    const std::string json = R"({"k":)" + std::to_string(random() % 3) + R"(,"v":)" + std::to_string(random() % 1000) +
+                             "." + std::to_string(random() % 100) + "}";
     rows.push_back(row_after(watermark, second, json));
     newest = std::max(newest, second);
     watermark = newest - 2;
   }
   const auto run = [&](size_t size, int64_t* late) {
-    Harness h("{size: 10s, group_by: [k], version_column: '', aggregates: {n: count, s: sum(v), a: min(v), b: max(v), m: avg(v)}}");
+    Harness h(
+        "{size: 10s, group_by: [k], version_column: '', aggregates: {n: count, s: sum(v), a: min(v), b: max(v), m: "
+        "avg(v)}}");
     h.open();
     Texts out;
     for (size_t i = 0; i < rows.size(); i += size) {
@@ -204,7 +223,9 @@ TEST_CASE("what comes out does not depend on where batches end") {
 }
 
 TEST_CASE("WM-05: a checkpoint in the middle of windows") {
-  Harness h("{size: 10s, time_format: epoch_ms, group_by: [k], version_column: '', start_column: '', aggregates: {n: count, s: sum(v)}}");
+  Harness h(
+      "{size: 10s, time_format: epoch_ms, group_by: [k], version_column: '', start_column: '', aggregates: {n: count, "
+      "s: sum(v)}}");
   h.open();
   h.push_batch({row(0, R"({"k":"a","v":0.5})"), row(1, R"({"k":"b","v":1})"), row(11, R"({"k":"a","v":2})")});
   h.checkpoint();
@@ -215,7 +236,8 @@ TEST_CASE("WM-05: a checkpoint in the middle of windows") {
   h.restore();
   h.push_batch({row(2, R"({"k":"a","v":0.25})")});
   h.watermark(at(10));
-  CHECK(h.pull_json() == Texts{R"({"edt":)" + std::to_string(at(10)) + R"(,"k":"a","n":2,"s":0.75})", R"({"edt":)" + std::to_string(at(10)) + R"(,"k":"b","n":1,"s":1})"});
+  CHECK(h.pull_json() == Texts{R"({"edt":)" + std::to_string(at(10)) + R"(,"k":"a","n":2,"s":0.75})",
+                               R"({"edt":)" + std::to_string(at(10)) + R"(,"k":"b","n":1,"s":1})"});
   h.checkpoint();
   CHECK(h.state_size("windows") == 1);  // a closed window leaves nothing
   h.crash();
@@ -264,9 +286,12 @@ TEST_CASE("options that cannot be") {
   CHECK_THAT(refusal("{size: 10s, aggregates: {n: median(x)}}"), Catch::Contains("expected `count`"));
   CHECK_THAT(refusal("{size: 10s, aggregates: {n: sum(x}}"), Catch::Contains("no `)`"));
   CHECK_THAT(refusal("{size: 10s, aggregates: {n: sum()}}"), Catch::Contains("no field"));
-  CHECK_THAT(refusal("{size: 10s, aggregates: {stt: count}}"), Catch::Contains("two result columns would be named `stt`"));
-  CHECK_THAT(refusal("{size: 10s, aggregates: {n: count}, group_by: [a.x, b.x]}"), Catch::Contains("two result columns would be named `x`"));
+  CHECK_THAT(refusal("{size: 10s, aggregates: {stt: count}}"),
+             Catch::Contains("two result columns would be named `stt`"));
+  CHECK_THAT(refusal("{size: 10s, aggregates: {n: count}, group_by: [a.x, b.x]}"),
+             Catch::Contains("two result columns would be named `x`"));
   CHECK_THAT(refusal("{size: 10s, aggregates: {n: count}, time_format: YYYY}"), Catch::Contains("`YYYY`"));
-  CHECK_THAT(refusal("{size: 10s, aggregates: {n: count}, close_windows_when_idle: 0s}"), Catch::Contains("close_windows_when_idle"));
+  CHECK_THAT(refusal("{size: 10s, aggregates: {n: count}, close_windows_when_idle: 0s}"),
+             Catch::Contains("close_windows_when_idle"));
   CHECK(refusal("{size: 10s, aggregates: {n: 'count(*)'}}") == "accepted");
 }

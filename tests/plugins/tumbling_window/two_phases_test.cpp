@@ -9,7 +9,8 @@ using namespace window_test;
 
 namespace {
 
-constexpr const char* kIdle = "{size: 10s, aggregates: {n: count}, time_format: epoch_ms, close_windows_when_idle: 30s}";
+constexpr const char* kIdle =
+    "{size: 10s, aggregates: {n: count}, time_format: epoch_ms, close_windows_when_idle: 30s}";
 
 std::unique_ptr<Harness> phase(const char* options, uint32_t role, uint32_t lane, uint32_t lanes) {
   auto h = std::make_unique<Harness>(options);
@@ -28,14 +29,17 @@ void hand_on(Harness& from, Harness& to) {
 }  // namespace
 
 TEST_CASE("two phases give what one gives") {
-  const char* options = "{size: 10s, group_by: [k], version_column: '', aggregates: {n: count, c: count(v), s: sum(v), a: min(v), b: max(v), m: avg(v)}}";
+  const char* options =
+      "{size: 10s, group_by: [k], version_column: '', aggregates: {n: count, c: count(v), s: sum(v), a: min(v), b: "
+      "max(v), m: avg(v)}}";
   const unsigned seed = 5;
   INFO("seed " << seed);
   std::mt19937 random(seed);
   std::vector<InputRow> rows;
   for (int i = 0; i < 1000; ++i) {
     const Texts values = {"null", "1", "1.0", "\"2.50\"", "1e3", "-7", std::to_string(random() % 100)};
-    rows.push_back(row(static_cast<int64_t>(random() % 50), R"({"k":"组)" + std::to_string(random() % 4) + R"(","v":)" + values[random() % values.size()] + "}"));
+    rows.push_back(row(static_cast<int64_t>(random() % 50), R"({"k":"组)" + std::to_string(random() % 4) + R"(","v":)" +
+                                                                values[random() % values.size()] + "}"));
   }
   auto one = phase(options, SLUICE_ROLE_COMPLETE, 0, 1);
   one->push_batch(rows);
@@ -152,7 +156,7 @@ TEST_CASE("a checkpoint is restored with other lanes") {
     h.push_batch({row(0)});
     h.checkpoint();
     h.crash();
-    // The second phase shares lane 0's state: it leaves the first phase's entries alone and adds its own.
+    // Given the first phase's state, the second one leaves its entries alone and adds its own.
     h.set_role(SLUICE_ROLE_MERGE);
     h.set_lane(0, 1);
     h.restore();

@@ -22,7 +22,8 @@ struct Zoned {
   std::string at(int64_t time) {
     const Window w = assigner.at(time);
     CHECK(w.contains(time));
-    return text.write(w.start, &zone) + " - " + text.write(w.end, &zone) + " " + std::to_string((w.end - w.start) / kMinute) + "m";
+    return text.write(w.start, &zone) + " - " + text.write(w.end, &zone) + " " +
+           std::to_string((w.end - w.start) / kMinute) + "m";
   }
 };
 
@@ -52,7 +53,8 @@ TEST_CASE("windows in UTC") {
   CHECK(z.at(1699286405123) == "2023-11-06 16:00:00 - 2023-11-06 16:00:10 0m");
   CHECK(z.at(0) == "1970-01-01 00:00:00 - 1970-01-01 00:00:10 0m");
   CHECK(z.at(-1) == "1969-12-31 23:59:50 - 1970-01-01 00:00:00 0m");
-  CHECK(Zoned("UTC", 7 * kDay, 4 * kDay).at(1699286400000) == "2023-11-06 00:00:00 - 2023-11-13 00:00:00 10080m");  // Monday
+  CHECK(Zoned("UTC", 7 * kDay, 4 * kDay).at(1699286400000) ==
+        "2023-11-06 00:00:00 - 2023-11-13 00:00:00 10080m");  // Monday
 }
 
 TEST_CASE("windows in a zone without changes") {
@@ -71,23 +73,28 @@ TEST_CASE("windows where clocks are changed") {
   }
   SECTION("quarters of a day keep their local times") {
     CHECK(Zoned("America/New_York", 6 * kHour).at(fall) == "2023-11-05 00:00:00 - 2023-11-05 06:00:00 420m");
-    CHECK(Zoned("America/New_York", 6 * kHour).at(fall + 6 * kHour) == "2023-11-05 06:00:00 - 2023-11-05 12:00:00 360m");
+    CHECK(Zoned("America/New_York", 6 * kHour).at(fall + 6 * kHour) ==
+          "2023-11-05 06:00:00 - 2023-11-05 12:00:00 360m");
     CHECK(Zoned("America/New_York", 6 * kHour).at(spring) == "2023-03-12 00:00:00 - 2023-03-12 06:00:00 300m");
   }
   SECTION("hours and less keep their length") {
     CHECK(Zoned("America/New_York", kHour).at(fall - 1) == "2023-11-05 01:00:00 - 2023-11-05 01:00:00 60m");
     CHECK(Zoned("America/New_York", kHour).at(fall) == "2023-11-05 01:00:00 - 2023-11-05 02:00:00 60m");
     CHECK(Zoned("America/New_York", 10 * kMinute).at(spring - 1) == "2023-03-12 01:50:00 - 2023-03-12 03:00:00 10m");
-    CHECK(Zoned("America/New_York", kHour, 30 * kMinute).at(spring - 1) == "2023-03-12 01:30:00 - 2023-03-12 03:00:00 30m");
+    CHECK(Zoned("America/New_York", kHour, 30 * kMinute).at(spring - 1) ==
+          "2023-03-12 01:30:00 - 2023-03-12 03:00:00 30m");
   }
   SECTION("they cover all time") {
-    for (const int64_t size : {10 * kMinute, 45 * kMinute, kHour, 90 * kMinute, 2 * kHour, 5 * kHour, 6 * kHour, 12 * kHour, kDay, 7 * kDay})
+    for (const int64_t size :
+         {10 * kMinute, 45 * kMinute, kHour, 90 * kMinute, 2 * kHour, 5 * kHour, 6 * kHour, 12 * kHour, kDay, 7 * kDay})
       for (const int64_t offset : {int64_t{0}, 5 * kMinute}) {
         check_cover("America/New_York", size, offset, fall - 3 * kDay, fall + 3 * kDay);
         check_cover("America/New_York", size, offset, spring - 3 * kDay, spring + 3 * kDay);
         check_cover("Europe/Berlin", size, offset, 1698541200000 - 3 * kDay, 1698541200000 + 3 * kDay);
-        check_cover("Australia/Lord_Howe", size, offset, 1680361200000 - 3 * kDay, 1680361200000 + 3 * kDay);  // by half an hour
-        check_cover("Pacific/Apia", size, offset, 1325239200000 - 3 * kDay, 1325239200000 + 3 * kDay);         // left out a day
+        check_cover("Australia/Lord_Howe", size, offset, 1680361200000 - 3 * kDay,
+                    1680361200000 + 3 * kDay);  // by half an hour
+        check_cover("Pacific/Apia", size, offset, 1325239200000 - 3 * kDay,
+                    1325239200000 + 3 * kDay);  // left out a day
         check_cover("Asia/Shanghai", size, offset, -6 * kDay, 6 * kDay);
       }
   }

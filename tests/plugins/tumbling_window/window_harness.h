@@ -21,13 +21,15 @@ inline InputRow row(int64_t second, const std::string& json = "{}") { return {js
 inline InputRow row_after(int64_t watermark, int64_t second, const std::string& json = "{}") {
   return {json, {std::nullopt, at(second), SLUICE_CHANGE_NONE, at(watermark)}};
 }
-inline InputRow keyed(const std::string& key, int64_t second, const std::string& json = "{}") { return {json, {key, at(second)}}; }
+inline InputRow keyed(const std::string& key, int64_t second, const std::string& json = "{}") {
+  return {json, {key, at(second)}};
+}
 
 inline constexpr const char* kCount = "{size: 10s, aggregates: {n: count}, time_format: epoch_ms}";
 // Of kCount.
 inline std::string result(int64_t second, int n, int64_t version) {
-  return R"({"stt":)" + std::to_string(at(second)) + R"(,"edt":)" + std::to_string(at(second + 10)) + R"(,"n":)" + std::to_string(n) + R"(,"ts":)" +
-         std::to_string(version) + "}";
+  return R"({"stt":)" + std::to_string(at(second)) + R"(,"edt":)" + std::to_string(at(second + 10)) + R"(,"n":)" +
+         std::to_string(n) + R"(,"ts":)" + std::to_string(version) + "}";
 }
 
 }  // namespace window_test
