@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/pipeline_file.h"
-#include "config/pipeline_options.h"
 
 namespace sluice::cli {
 namespace {
@@ -30,20 +29,24 @@ int complain(int exit_status, const std::string& message) {
   return exit_status;
 }
 
-// `checkpoint.dir` of a pipeline file. The rest of the file is not checked: checkpoints can be looked at although the
-// file, or a plugin, has errors now. Nothing: the file cannot be read; reported.
+// A scalar of the file that is written down and whose variables are set; null otherwise.
+const config::Node* text_of(const config::Entry* entry) {
+  return entry != nullptr && entry->node.is_scalar() && !entry->node.unresolved ? &entry->node : nullptr;
+}
+
+// `checkpoint.dir` of a pipeline file, or its default. The rest of the file is not checked: checkpoints can be looked
+// at although the file, or a plugin, has errors now. Nothing: it cannot be read out of the file; reported.
 std::optional<std::string> store_of_pipeline(const std::string& path) {
   config::Diagnostics diagnostics;
   const auto root = config::read_pipeline_file(path, system_environment(), diagnostics);
-  const config::Entry* section = root ? root->find("checkpoint") : nullptr;
-  const config::Entry* dir = section != nullptr ? section->node.find("dir") : nullptr;
-  if (!root || (dir != nullptr && (dir->node.unresolved || !dir->node.is_scalar()))) {
-    std::fputs(diagnostics.render_text().c_str(), stderr);
-    return std::nullopt;
+  if (root) {
+    const config::Entry* section = root->find("checkpoint");
+    const config::Entry* dir = section != nullptr ? section->node.find("dir") : nullptr;
+    if (const config::Node* written = text_of(dir)) return written->scalar;
+    const config::Node* name = text_of(root->find("pipeline"));
+    if (dir == nullptr && name != nullptr) return "./checkpoints/" + name->scalar;
   }
-  if (dir != nullptr) return dir->node.scalar;
-  for (const config::OptionSpec& option : config::top_level_section("checkpoint").options)
-    if (option.name == "dir") return option.default_yaml;
+  std::fputs(diagnostics.render_text().c_str(), stderr);
   return std::nullopt;
 }
 
