@@ -145,7 +145,7 @@ int run(const RunArguments& arguments) {
   if (arguments.metrics && !take_address(*arguments.metrics)) return kExitUsage;
 
   StopSignals signals;
-  const std::unique_ptr<PipelineFile> file = load_pipeline_file(arguments.file, arguments.plugin_folders, false);
+  const std::unique_ptr<PipelineFile> file = load_pipeline_file(arguments.file, arguments.plugin_folders, true);
   if (!file->is_valid()) {
     print_diagnostics(file->diagnostics);
     return kExitUsage;
