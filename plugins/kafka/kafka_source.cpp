@@ -120,6 +120,7 @@ void KafkaSource::build_conf(ClientConf* conf) const {
   conf->preset("auto.offset.reset", "error");
   conf->preset("fetch.message.max.bytes", kFetchSize);
   conf->preset("fetch.error.backoff.ms", "100");
+  conf->preset("check.crcs", "true");  // about 0.02 µs per message; without it damage would pass as data
   conf->preset("reconnect.backoff.max.ms", "2000");
   conf->preset_if_known("fetch.queue.backoff.ms", "10");  // from 2.2 on; see keep_fetching()
   conf->option("group", "group.id", c.group.value_or(std::string(pipeline())));

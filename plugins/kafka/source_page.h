@@ -68,8 +68,8 @@ failed commit is counted (`offset_commits_failed`) and tried again with the next
 Anything else that librdkafka can do goes into `properties`, by its own names. What an option or the operator itself decides is
 refused, with the option to use. Values of ours that may be overridden there: `fetch.message.max.bytes` 262144 (the
 library's 1 MiB needs twice the CPU per message; over a link of more than 10 ms round trip more is faster),
-`fetch.error.backoff.ms` 100, `reconnect.backoff.max.ms` 2000, `client.id` `sluice.PIPELINE.ID`. `check.crcs` is off, as is the library's
-default.
+`fetch.error.backoff.ms` 100, `reconnect.backoff.max.ms` 2000, `client.id` `sluice.PIPELINE.ID`, `check.crcs`
+true (a batch that is damaged ends the job with its place; the library's default is not to look).
 
 ### Example
 

@@ -390,7 +390,7 @@ TEST_CASE("large messages and all compressions") {
     for (int i = 0; i < 100; ++i) messages.push_back({R"({"n":")" + std::string(codec) + std::to_string(i) + R"("})"});
     cluster().produce(topic, 0, messages, codec);
   }
-  SourceHarness h(options(topic, "until: end\nproperties: {check.crcs: true}"));
+  SourceHarness h(options(topic, "until: end"));
   start(h);
   const auto rows = read(h);
   REQUIRE(rows.size() == 403);
