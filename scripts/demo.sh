@@ -31,7 +31,7 @@ for table in "${tables[@]}"; do
   # Wide tables stay readable when long texts are cut.
   columns=$(query "$database" \
     "select group_concat('substr(\"' || name || '\", 1, 19) as \"' || name || '\"') from pragma_table_info('$table')")
-  query -box "$database" "select $columns from \"$table\" order by rowid limit 3"
+  query -box "$database" "select $columns from \"$table\" order by 1 limit 3"
 done
 echo
 echo "The tables are in $PWD/$database; look around with: sqlite3 -box $database 'select * from dim_base_trademark'"
