@@ -18,10 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_name(const std::string& pipeline, const std::string& task, const std::string& lineage, uint64_t number) {
+constexpr std::string_view kAfter = "-after-", kEpoch = "-epoch-";
+
+std::string file_name(const std::string& pipeline, const std::string& task, const std::string& lineage, std::string_view kind, uint64_t number) {
   char digits[24];
   std::snprintf(digits, sizeof digits, "%010llu", static_cast<unsigned long long>(number));
-  return pipeline + "-" + task + "-" + lineage.substr(0, 8) + "-after-" + digits + ".jsonl";
+  return pipeline + "-" + task + "-" + lineage.substr(0, 8) + std::string(kind) + digits + ".jsonl";
 }
 
 base::Status io_error(const std::string& what, const std::string& path) {
@@ -53,7 +55,16 @@ DeadLetters::~DeadLetters() {
 
 void DeadLetters::begin_epoch(const std::string& lineage, uint64_t number) {
   if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
-  path_ = dir_ + "/" + file_name(pipeline_, task_, lineage, number);
+  path_ = dir_ + "/" + file_name(pipeline_, task_, lineage, kAfter, number);
+}
+
+base::Status DeadLetters::begin_attempt(const std::string& lineage, uint64_t number) {
+  if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
+  path_ = dir_ + "/" + file_name(pipeline_, task_, lineage, kEpoch, number);
+  std::error_code error;
+  fs::remove(path_, error);
+  if (error) return base::Status::fatal("cannot remove " + path_ + ": " + error.message());
+  return base::Status::ok();
 }
 
 base::Status DeadLetters::open() {
@@ -101,19 +112,30 @@ base::Status DeadLetters::sync() {
 
 base::Status DeadLetters::discard_after(const std::string& dir, const std::string& pipeline, const std::string& lineage, uint64_t number) {
   std::error_code error;
-  const std::string begin = pipeline + "-", middle = "-" + lineage.substr(0, 8) + "-after-";
+  const std::string begin = pipeline + "-";
   for (const auto& entry : fs::directory_iterator(dir, error)) {
     const std::string name = entry.path().filename().string();
-    const size_t at = name.rfind(middle);
-    if (name.rfind(begin, 0) != 0 || at == std::string::npos) continue;
-    uint64_t after = 0;
-    std::from_chars(name.data() + at + middle.size(), name.data() + name.size(), after);
-    if (after < number) continue;
+    if (name.rfind(begin, 0) != 0) continue;
+    bool stays = true;
+    for (const std::string_view kind : {kAfter, kEpoch}) {
+      const std::string middle = "-" + lineage.substr(0, 8) + std::string(kind);
+      const size_t at = name.rfind(middle);
+      if (at == std::string::npos) continue;
+      uint64_t of = 0;
+      std::from_chars(name.data() + at + middle.size(), name.data() + name.size(), of);
+      stays = kind == kAfter ? of < number : of <= number;
+    }
+    if (stays) continue;
     std::error_code removed;
     fs::remove(entry.path(), removed);
     if (removed) return base::Status::fatal("cannot remove " + entry.path().string() + ": " + removed.message());
   }
   return base::Status::ok();
+}
+
+base::Status stopped_by_row(const std::string& operator_id, std::string_view reason, const std::string& position) {
+  return base::Status::fatal("operator \"" + operator_id + "\": " + std::string(reason) + (position.empty() ? "" : ", at " + position) +
+                             "; the job stops because on_error is `fail`");
 }
 
 }  // namespace sluice::runtime

@@ -20,7 +20,9 @@ struct DeadLetter {
 
 // One for each task, used by its thread. Letters of the time after checkpoint n stand in a file of their own,
 // `<dir>/<pipeline>-<task>-<lineage>-after-<n>.jsonl`; a restart from n removes what a crash left behind n, since the
-// same rows are read again: a letter is there exactly once.
+// same rows are read again: a letter is there exactly once. Rows that an epoch sink refuses while it is given the epoch of
+// checkpoint n stand in `<dir>/<pipeline>-<sink>.<lane>-<lineage>-epoch-<n>.jsonl`; a restart from n keeps those, and each
+// new attempt starts them anew.
 class DeadLetters {
  public:
   DeadLetters(std::string dir, std::string pipeline, std::string task);
@@ -31,10 +33,12 @@ class DeadLetters {
   // The following letters belong to the time after checkpoint `number`. At the barrier of the next checkpoint: sync()
   // first.
   void begin_epoch(const std::string& lineage, uint64_t number);
+  // The following letters belong to an attempt to write the epoch of checkpoint `number`; those of an earlier attempt go.
+  base::Status begin_attempt(const std::string& lineage, uint64_t number);
   base::Status write(const DeadLetter& letter);
   base::Status sync();  // durable
 
-  // Removes the letters of `lineage` after checkpoint `number` that a crashed run left.
+  // Removes the letters of `lineage` after checkpoint `number` that a crashed run left, and those of later epochs.
   static base::Status discard_after(const std::string& dir, const std::string& pipeline, const std::string& lineage, uint64_t number);
 
  private:
@@ -44,5 +48,8 @@ class DeadLetters {
   std::FILE* file_ = nullptr;
   std::string line_;
 };
+
+// How a job ends whose `on_error` is `fail`. `position` may be empty.
+base::Status stopped_by_row(const std::string& operator_id, std::string_view reason, const std::string& position);
 
 }  // namespace sluice::runtime

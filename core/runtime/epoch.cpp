@@ -7,15 +7,51 @@ constexpr uint32_t kRows = 1024;
 
 std::string_view view(sluice_str s) { return {s.data, s.size}; }
 
-struct Pending {
-  std::shared_ptr<data::Arena> arena;
-  std::vector<sluice_str> json, source, split, position;
-  std::vector<int64_t> event_time;
-  std::vector<uint8_t> change;
-};
+}  // namespace
 
-base::Status give(Operator& op, const Plan& plan, Pending& p, data::JsonReader& reader,
-                  const RefuseRow& refused) {
+EpochWriter::EpochWriter(JobContext& job, Operator& op, uint32_t lane, data::JsonReader& reader, NextArena next_arena, PositionText position_text)
+    : job_(job),
+      op_(op),
+      reader_(reader),
+      next_arena_(std::move(next_arena)),
+      position_text_(std::move(position_text)),
+      letters_(job.dead_letters_dir, job.plan->document->name, op.id() + "." + std::to_string(lane)) {}
+
+base::Status EpochWriter::write(uint64_t checkpoint, const std::vector<std::string>& files, uint64_t skip, uint64_t* refused) {
+  refused_ = refused;
+  *refused_ = 0;
+  pending_ = {};
+  SLUICE_TRY(op_.epoch_begin(checkpoint));
+  SLUICE_TRY(letters_.begin_attempt(job_.lineage, checkpoint));
+  for (const std::string& file : files) {
+    SLUICE_TRY(read_spool(file, [&](const SpoolRow& row) -> base::Status {
+      if (skip > 0) {
+        --skip;
+        return base::Status::ok();
+      }
+      Pending& p = pending_;
+      if (p.arena == nullptr) p.arena = next_arena_();
+      p.json.push_back(p.arena->copy(row.json));
+      p.source.push_back(p.arena->copy(row.origin.source_id));
+      p.split.push_back(p.arena->copy(row.origin.split_id));
+      p.position.push_back(p.arena->copy(row.origin.position));
+      p.event_time.push_back(row.event_time);
+      p.change.push_back(row.change);
+      return p.json.size() < kRows ? base::Status::ok() : give();
+    }));
+  }
+  SLUICE_TRY(give());
+  SLUICE_TRY(letters_.sync());
+  const base::Status committed = op_.commit(checkpoint);
+  // A sink may find out only now which rows cannot be written.
+  SLUICE_TRY(take_refused(nullptr));
+  SLUICE_TRY(letters_.sync());
+  if (committed.is_ok()) op_.origins.clear();
+  return committed;
+}
+
+base::Status EpochWriter::give() {
+  Pending p = std::exchange(pending_, {});
   if (p.json.empty()) return base::Status::ok();
   data::RowBatch batch;
   batch.arena = p.arena;
@@ -25,47 +61,61 @@ base::Status give(Operator& op, const Plan& plan, Pending& p, data::JsonReader& 
   batch.change = p.change.data();
   std::vector<uint8_t> checked(batch.size, 1);  // they were written by the host
   batch.checked = checked.data();
+  const Plan& plan = *job_.plan;
   batch.fields.assign(plan.fields.size(), nullptr);
-  for (size_t f : op.plan().fields) data::ensure_field(batch, plan.fields, f, reader);
-  op.set_key_column(nullptr);
+  for (size_t f : op_.plan().fields) data::ensure_field(batch, plan.fields, f, reader_);
+  op_.set_key_column(nullptr);
+  const uint64_t before = op_.origins.empty() ? 0 : op_.origins.rbegin()->first;
   uint32_t consumed = 0;
-  const base::Status s = op.process(SLUICE_PORT_MAIN, batch, &consumed);
-  op.emissions.clear();
-  for (const Rejected& r : std::exchange(op.rejected, {})) {
-    if (r.row != SLUICE_NO_ROW) {
-      SLUICE_TRY(refused(view(p.json[r.row]), {view(p.source[r.row]), view(p.split[r.row]), view(p.position[r.row])}, r.reason));
-    } else if (const auto kept = op.origins.find(r.origin); kept != op.origins.end()) {
-      SLUICE_TRY(refused(kept->second.raw, {}, r.reason));
-      op.origins.erase(kept);
-    }
+  const base::Status s = op_.process(SLUICE_PORT_MAIN, batch, &consumed);
+  op_.emissions.clear();
+  for (auto it = op_.origins.upper_bound(before); it != op_.origins.end(); ++it) {
+    KeptOrigin& kept = it->second;
+    kept.source_id = view(p.source[kept.row]);
+    kept.split_id = view(p.split[kept.row]);
+    kept.position = view(p.position[kept.row]);
   }
+  SLUICE_TRY(take_refused(&p));
   if (s.code() == base::Code::kBadRecord)
-    return base::Status::bug("operator \"" + op.id() + "\": process() answered BAD_RECORD for a batch; a row is refused by reject(): " + s.message());
-  p = {};
+    return base::Status::bug("operator \"" + op_.id() + "\": process() answered BAD_RECORD for a batch; a row is refused by reject(): " + s.message());
   return s;
 }
 
-}  // namespace
-
-base::Status write_epoch(Operator& op, const Plan& plan, uint64_t checkpoint, const std::vector<std::string>& files,
-                         data::JsonReader& reader, const std::function<std::shared_ptr<data::Arena>()>& next_arena,
-                         const RefuseRow& refused) {
-  SLUICE_TRY(op.epoch_begin(checkpoint));
-  Pending pending;
-  for (const std::string& file : files) {
-    SLUICE_TRY(read_spool(file, [&](const SpoolRow& row) -> base::Status {
-      if (pending.arena == nullptr) pending.arena = next_arena();
-      pending.json.push_back(pending.arena->copy(row.json));
-      pending.source.push_back(pending.arena->copy(row.origin.source_id));
-      pending.split.push_back(pending.arena->copy(row.origin.split_id));
-      pending.position.push_back(pending.arena->copy(row.origin.position));
-      pending.event_time.push_back(row.event_time);
-      pending.change.push_back(row.change);
-      return pending.json.size() < kRows ? base::Status::ok() : give(op, plan, pending, reader, refused);
-    }));
+base::Status EpochWriter::take_refused(const Pending* batch) {
+  for (const Rejected& r : std::exchange(op_.rejected, {})) {
+    if (r.row != SLUICE_NO_ROW) {
+      if (batch == nullptr) continue;
+      SLUICE_TRY(refuse(view(batch->json[r.row]), {view(batch->source[r.row]), view(batch->split[r.row]), view(batch->position[r.row])}, r.reason));
+    } else if (const auto at = op_.origins.find(r.origin); at != op_.origins.end()) {
+      const KeptOrigin kept = std::move(at->second);
+      op_.origins.erase(at);
+      SLUICE_TRY(refuse(kept.raw, {kept.source_id, kept.split_id, kept.position}, r.reason));
+    } else {
+      continue;
+    }
+    ++*refused_;
   }
-  SLUICE_TRY(give(op, plan, pending, reader, refused));
-  return op.commit(checkpoint);
+  return base::Status::ok();
 }
+
+config::OnError EpochWriter::policy() const { return op_.plan().section->on_error.value_or(job_.plan->document->on_error); }
+
+base::Status EpochWriter::refuse(std::string_view json, const SpoolOrigin& origin, const std::string& reason) {
+  if (policy() == config::OnError::kDrop) return base::Status::ok();
+  std::string position;
+  for (size_t n = 0; n < job_.plan->nodes.size(); ++n)
+    if (job_.plan->nodes[n].is_source() && job_.plan->nodes[n].id() == origin.source_id)
+      position = position_text_(n, std::string(origin.split_id), origin.position);
+  op_.set_last_error(reason + (position.empty() ? "" : " (" + position + ")"));
+  if (policy() == config::OnError::kFail) return stopped_by_row(op_.id(), reason, position);
+  return letters_.write({op_.id(), reason, origin.source_id, position, json, {}, job_.clock->now_ms()});
+}
+
+void EpochWriter::count_refused(uint64_t rows) {
+  op_.rejected_count.fetch_add(rows, std::memory_order_relaxed);
+  if (policy() == config::OnError::kDeadLetter) job_.dead_letter_count.fetch_add(rows, std::memory_order_relaxed);
+}
+
+base::Status EpochWriter::void_letters(uint64_t checkpoint) { return letters_.begin_attempt(job_.lineage, checkpoint); }
 
 }  // namespace sluice::runtime

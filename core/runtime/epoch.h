@@ -2,22 +2,55 @@
 // not have them.
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/json_reader.h"
+#include "runtime/dead_letters.h"
+#include "runtime/job_context.h"
 #include "runtime/operator.h"
 #include "runtime/spool.h"
 
 namespace sluice::runtime {
 
-using RefuseRow = std::function<base::Status(std::string_view json, const SpoolOrigin& origin, const std::string& reason)>;
+// Made for one attempt, by the thread that may call the operator.
+class EpochWriter {
+ public:
+  using NextArena = std::function<std::shared_ptr<data::Arena>()>;  // memory of one batch, bound to the operator as well
+  using PositionText = std::function<std::string(size_t source, const std::string& split, std::string_view position)>;
+  EpochWriter(JobContext& job, Operator& op, uint32_t lane, data::JsonReader& reader, NextArena next_arena, PositionText position_text);
 
-// One transaction of the sink: epoch_begin(n), the rows of all files in order, commit(n). RETRY: nothing is known; ask
-// last_committed() before trying again. `refused` is called for rows that the sink rejects, `arena` gives the memory of
-// one batch (bound to the operator as well).
-base::Status write_epoch(Operator& op, const Plan& plan, uint64_t checkpoint, const std::vector<std::string>& files,
-                         data::JsonReader& reader, const std::function<std::shared_ptr<data::Arena>()>& next_arena,
-                         const RefuseRow& refused);
+  // One transaction of the sink: epoch_begin(n), the rows of all files in order without the first `skip`, commit(n).
+  // RETRY: nothing is known; ask last_committed() before trying again. Rows that the sink refuses have letters of their
+  // own for each attempt, durable before the commit; *refused counts them.
+  base::Status write(uint64_t checkpoint, const std::vector<std::string>& files, uint64_t skip, uint64_t* refused);
+  // The rows of an attempt turned out to be in the target: counts those it refused.
+  void count_refused(uint64_t rows);
+  // They turned out not to be there: its letters are void.
+  base::Status void_letters(uint64_t checkpoint);
+
+ private:
+  struct Pending {
+    std::shared_ptr<data::Arena> arena;
+    std::vector<sluice_str> json, source, split, position;
+    std::vector<int64_t> event_time;
+    std::vector<uint8_t> change;
+  };
+  base::Status give();
+  base::Status take_refused(const Pending* batch);
+  base::Status refuse(std::string_view json, const SpoolOrigin& origin, const std::string& reason);
+  config::OnError policy() const;
+
+  JobContext& job_;
+  Operator& op_;
+  data::JsonReader& reader_;
+  NextArena next_arena_;
+  PositionText position_text_;
+  DeadLetters letters_;
+  Pending pending_;
+  uint64_t* refused_ = nullptr;
+};
 
 }  // namespace sluice::runtime

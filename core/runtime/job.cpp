@@ -23,6 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In Manifest::extra: "C R", when a commit of checkpoint C got no answer and its rows are the first R of the spool.
+std::string tried_name(const std::string& operator_id, uint32_t lane) { return "epoch_tried/" + operator_id + "/" + std::to_string(lane); }
+
 std::string key_text(const config::OperatorSection& section) { return config::list_names(section.key, ",", false); }
 
 }  // namespace
@@ -71,6 +74,8 @@ struct Job::Impl {
   base::Status choose_restore();
   base::Status prepare_context();
   base::Status recover_epochs();
+  base::Status recover_epoch(size_t node, uint32_t lane, uint32_t lanes);
+  base::Status patiently(Operator& op, const std::function<base::Status()>& f);
   base::Status build_tasks();
   base::Result<Outcome> coordinate();
   base::Status trigger(bool last);
@@ -216,76 +221,98 @@ base::Status Job::Impl::prepare_context() {
 }
 
 base::Status Job::Impl::recover_epochs() {
-  // A sink that holds more than the checkpoint would be given rows twice; one that holds less gets the spool.
-  const uint64_t number = restored ? restored->number : 0;
-  data::JsonReader reader;
-  DeadLetters letters(context.dead_letters_dir, document.name, "recovery");
-  letters.begin_epoch(context.lineage, number);
-  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+  // What is delivered now belongs to the checkpoint, so its marker names the checkpoint's lineage: also when a new one
+  // begins behind it.
+  const std::string own = context.lineage;
+  if (restored) context.lineage = restored->lineage;
+  base::Status s;
+  for (size_t n = 0; n < plan.nodes.size() && s.is_ok(); ++n) {
     const PlanNode& node = plan.nodes[n];
     if (!node.is_sink() || node.delivery != SLUICE_DELIVERY_EPOCH) continue;
     const auto* old = restored ? restored->find_operator(node.id()) : nullptr;
-    const uint32_t old_lanes = old != nullptr ? old->parallelism : 0;
-    for (uint32_t lane = 0; lane < std::max(node.lanes, old_lanes); ++lane) {
-      Operator op(context, n, lane, std::max(node.lanes, old_lanes));
-      std::shared_ptr<data::Arena> arena;
-      const auto next_arena = [&] {
-        arena = std::make_shared<data::Arena>(context.chunks);
-        return arena;
-      };
-      op.bind_task([&] { return arena != nullptr ? arena : next_arena(); }, &reader, [] {});
-      sluice_needs needs;
-      SLUICE_TRY(op.create(host_table(options.sluice_version)));
-      SLUICE_TRY(op.needs(&needs));
-      const auto patiently = [&](auto&& f) -> base::Status {
-        for (;;) {
-          base::Status s = f();
-          if (s.code() != base::Code::kRetry) return s;
-          op.set_last_error(s.message());
-          spdlog::warn("operator \"{}\": {}; trying again", node.id(), s.message());
-          for (uint32_t waited = 0; waited < s.retry_after_ms(); waited += 20) {
-            if (stop_requests.load() > 0) return base::Status::cancelled("stopped while waiting for operator \"" + node.id() + "\": " + s.message());
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          }
-        }
-      };
-      SLUICE_TRY(patiently([&] { return op.open(); }));
-      uint64_t last = 0;
-      std::string lineage;
-      SLUICE_TRY(patiently([&] { return op.last_committed(&last, &lineage); }));
-      const bool holds_something = !lineage.empty();
-      if (holds_something && (!restored || last > number)) {
-        const std::string what =
-            "sink \"" + node.id() + "\" (lane " + std::to_string(lane) + ") holds rows up to checkpoint " + std::to_string(last) + " of lineage " +
-            lineage.substr(0, 8) + ", but the run starts " + (restored ? "from checkpoint " + std::to_string(number) : std::string("from scratch")) +
-            ": rows after that would come twice";
-        if (!options.accept_duplicates) return base::Status::fatal("checkpoints: " + what + ". Empty the target, or say --accept-duplicates");
-        spdlog::warn("{} (accepted)", what);
-      }
-      std::vector<std::string> files;
-      if (restored && last < number)
-        for (const auto& spool : restored->spools)
-          if (spool.operator_id == node.id() && spool.lane == lane) files.push_back(store->path_of(*restored, spool.file));
-      if (!files.empty()) {
-        SLUICE_FAILPOINT("recovery.before_epoch");
-        SLUICE_TRY(patiently([&]() -> base::Status {
-          // The answer of an earlier attempt may have been lost, the rows not.
-          SLUICE_TRY(op.last_committed(&last, &lineage));
-          if (last >= number) return base::Status::ok();
-          return write_epoch(op, plan, number, files, reader, next_arena,
-                             [&](std::string_view json, const SpoolOrigin& origin, const std::string& reason) {
-                               DeadLetter letter{node.id(), reason, origin.source_id, origin.split_id, json, {}, clock->now_ms()};
-                               context.dead_letter_count.fetch_add(1);
-                               return letters.write(letter);
-                             });
-        }));
-        SLUICE_FAILPOINT("recovery.after_epoch");
-        spdlog::info("sink \"{}\", lane {}: the rows of checkpoint {} were delivered again", node.id(), lane, number);
-      }
-      SLUICE_TRY(op.close());
+    const uint32_t lanes = std::max(node.lanes, old != nullptr ? old->parallelism : 0);
+    for (uint32_t lane = 0; lane < lanes && s.is_ok(); ++lane) s = recover_epoch(n, lane, lanes);
+  }
+  context.lineage = own;
+  return s;
+}
+
+// Until `f` answers something else than RETRY, or a stop is asked for.
+base::Status Job::Impl::patiently(Operator& op, const std::function<base::Status()>& f) {
+  for (;;) {
+    base::Status s = f();
+    if (s.code() != base::Code::kRetry) return s;
+    op.set_last_error(s.message());
+    spdlog::warn("operator \"{}\": {}; trying again", op.id(), s.message());
+    for (uint32_t waited = 0; waited < s.retry_after_ms(); waited += 20) {
+      if (stop_requests.load() > 0) return base::Status::cancelled("stopped while waiting for operator \"" + op.id() + "\": " + s.message());
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
-  return letters.sync();
+}
+
+base::Status Job::Impl::recover_epoch(size_t n, uint32_t lane, uint32_t lanes) {
+  const PlanNode& node = plan.nodes[n];
+  const uint64_t number = restored ? restored->number : 0;
+  Operator op(context, n, lane, lanes);
+  data::JsonReader reader;
+  std::shared_ptr<data::Arena> arena;
+  const auto next_arena = [&] {
+    arena = std::make_shared<data::Arena>(context.chunks);
+    return arena;
+  };
+  op.bind_task([&] { return arena != nullptr ? arena : next_arena(); }, &reader, [] {});
+  sluice_needs needs;
+  SLUICE_TRY(op.create(host_table(options.sluice_version)));
+  SLUICE_TRY(op.needs(&needs));
+  SLUICE_TRY(patiently(op, [&] { return op.open(); }));
+  uint64_t last = 0;
+  std::string lineage;
+  SLUICE_TRY(patiently(op, [&] { return op.last_committed(&last, &lineage); }));
+  // A sink that holds more than the checkpoint would be given rows twice; one that holds less gets the spool.
+  if (!lineage.empty() && (!restored || last > number)) {
+    const std::string what =
+        "sink \"" + node.id() + "\" (lane " + std::to_string(lane) + ") holds rows up to checkpoint " + std::to_string(last) + " of lineage " +
+        lineage.substr(0, 8) + ", but the run starts " + (restored ? "from checkpoint " + std::to_string(number) : std::string("from scratch")) +
+        ": rows after that would come twice";
+    if (!options.accept_duplicates) return base::Status::fatal("checkpoints: " + what + ". Empty the target, or say --accept-duplicates");
+    spdlog::warn("{} (accepted)", what);
+  }
+  std::vector<std::string> files;
+  if (restored)
+    for (const auto& spool : restored->spools)
+      if (spool.operator_id == node.id() && spool.lane == lane) files.push_back(store->path_of(*restored, spool.file));
+  // A marker of another lineage says nothing about the rows of this checkpoint.
+  const auto holds = [&](uint64_t checkpoint) { return lineage == restored->lineage && last == checkpoint; };
+  const auto holds_it = [&] { return lineage == restored->lineage && last >= number; };
+  if (!files.empty() && !holds_it()) {
+    SLUICE_FAILPOINT("recovery.before_epoch");
+    EpochWriter writer(context, op, lane, reader, next_arena, [&](size_t source, const std::string& split, std::string_view position) {
+      Operator describer(context, source, 0, 1);
+      sluice_needs ignored;
+      if (!describer.create(host_table(options.sluice_version)).is_ok() || !describer.needs(&ignored).is_ok()) return split;
+      return describer.describe_position(split, position);
+    });
+    uint64_t skip = 0, refused = 0;
+    if (const auto tried = restored->extra.find(tried_name(node.id(), lane)); tried != restored->extra.end()) {
+      uint64_t checkpoint = 0, rows = 0;
+      const char *begin = tried->second.data(), *end = begin + tried->second.size();
+      const auto first = std::from_chars(begin, end, checkpoint);
+      if (first.ec != std::errc() || first.ptr == end || std::from_chars(first.ptr + 1, end, rows).ec != std::errc())
+        return base::Status::fatal("checkpoint " + std::to_string(number) + " is damaged: " + tried->first + " is \"" + tried->second + "\"");
+      if (holds(checkpoint)) skip = rows;
+      else SLUICE_TRY(writer.void_letters(checkpoint));
+    }
+    SLUICE_TRY(patiently(op, [&]() -> base::Status {
+      // The answer of an earlier attempt may have been lost, the rows not.
+      SLUICE_TRY(op.last_committed(&last, &lineage));
+      return holds_it() ? base::Status::ok() : writer.write(number, files, skip, &refused);
+    }));
+    writer.count_refused(refused);
+    SLUICE_FAILPOINT("recovery.after_epoch");
+    spdlog::info("sink \"{}\", lane {}: the rows of checkpoint {} were delivered again", node.id(), lane, number);
+  }
+  return op.close();
 }
 
 base::Status Job::Impl::build_tasks() {
@@ -301,7 +328,8 @@ base::Status Job::Impl::build_tasks() {
     for (uint32_t i = 0; i < from.lanes; ++i) {
       Task& sender = *tasks[first_task[from.stage] + i];
       for (uint32_t j = 0; j < to.lanes; ++j) {
-        if (edge.route == Route::kForward && j != i % to.lanes) continue;
+        // Rows go to lane i mod n. Lanes that get none (there are more below) still hear of barriers, watermarks and the end.
+        if (edge.route == Route::kForward && j != i % to.lanes && i != j % from.lanes) continue;
         Task& receiver = *tasks[first_task[to.stage] + j];
         sender.add_output(e, j, &receiver, receiver.add_input(e, &sender.mailbox()));
       }
@@ -396,6 +424,8 @@ base::Status Job::Impl::take_ack(TaskAck ack) {
       give_up(added.message());
       return added.code() == base::Code::kRetry ? base::Status::ok() : added;
     }
+    if (spool.tried_checkpoint != 0)
+      m.extra[tried_name(plan.nodes[spool.node].id(), spool.lane)] = std::to_string(spool.tried_checkpoint) + " " + std::to_string(spool.tried_rows);
   }
   for (auto& [node, split] : ack.splits)
     for (auto& source : m.sources)

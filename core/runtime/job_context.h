@@ -91,6 +91,8 @@ struct SpoolSegment {
   uint32_t lane = 0;
   std::string path;
   uint64_t rows = 0;
+  // The target may have its first `tried_rows` rows: a commit of that checkpoint got no answer. 0: there was none.
+  uint64_t tried_checkpoint = 0, tried_rows = 0;
 };
 struct TaskAck {
   size_t task = 0;

@@ -304,6 +304,7 @@ struct ContextFunctions {
     return guarded(ctx, err, "keep_origin", [&](Operator& op) -> base::Status {
       if (op.in_ == nullptr || row >= op.in_->size) return base::Status::bug("keep_origin: no such row");
       KeptOrigin kept;
+      kept.row = row;
       const data::RowBatch& in = *op.in_;
       if (in.origin != nullptr) {
         kept.source = in.origin[row].source;
@@ -524,7 +525,9 @@ base::Status Operator::finish(sluice_code code, const sluice_error& error, const
     case SLUICE_RETRY: return base::Status::retry(message, error.retry_after_ms != 0 ? error.retry_after_ms : 200);
     case SLUICE_BAD_RECORD: return base::Status::bad_record(message);
     case SLUICE_FATAL: return base::Status::fatal("operator \"" + id() + "\" (" + node_.section->use + "): " + message);
-    case SLUICE_CANCELLED: return base::Status::cancelled(message);
+    case SLUICE_CANCELLED:
+      // Before a stop at once the rows still have to get through: the stop's barrier is behind them.
+      return job_.hard_stop ? base::Status::cancelled(message) : base::Status::retry(message, 20);
     case SLUICE_UNSUPPORTED: return base::Status::unsupported("operator \"" + id() + "\": " + what + ": " + message);
     default: return base::Status::bug("operator \"" + id() + "\" (" + node_.section->use + "): bug in the plugin, in " + what + ": " + message);
   }
@@ -602,7 +605,7 @@ base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* cons
   batch.event_time = in.event_time;
   batch.watermark = in.watermark;
   batch.change = in.change;
-  batch.key = key_column_;
+  batch.key = port == SLUICE_PORT_MAIN ? key_column_ : nullptr;
   batch.raw = in.raw;
   batch.raw_key = in.raw_key;
   if (in.body != nullptr && in.raw != nullptr) {  // what a transform made has no payload of its own, and is no tombstone

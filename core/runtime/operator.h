@@ -56,7 +56,9 @@ struct Rejected {
 
 // A row that is remembered for a later refusal.
 struct KeptOrigin {
+  uint32_t row = 0;  // of the batch it was kept from
   uint32_t source = data::kNoSource, split = 0;
+  std::string source_id, split_id;  // instead, for rows that come out of a spool
   std::string position, raw, key;
   bool has_raw = false, has_key = false;
 };

@@ -41,24 +41,30 @@ class SplitClock {
   // After splits came, ended, or became idle or active.
   void recompute() {
     int64_t lowest = SLUICE_END_OF_TIME;
-    bool any = false;
+    bool active = false, may_return = false;
     for (const Slot& s : slots_) {
-      if (s.idle) continue;
-      any = true;
+      if (has_ended(s)) continue;
+      if (s.idle) {
+        may_return = true;
+        continue;
+      }
+      active = true;
       lowest = std::min(lowest, split_watermark(s));
     }
-    if (any) watermark_ = std::max(watermark_, lowest);  // never back
+    // Splits that have ended say nothing about the time of one that is idle and may return.
+    if (active || (!may_return && !slots_.empty())) watermark_ = std::max(watermark_, lowest);  // never back
   }
   int64_t split_watermark(const Slot& s) const {
-    if ((s.flags & SLUICE_SPLIT_END) != 0) return SLUICE_END_OF_TIME;
+    if (has_ended(s)) return SLUICE_END_OF_TIME;
     return s.max_event_time == SLUICE_NO_TIME ? SLUICE_NO_TIME : s.max_event_time - bound_;
   }
   // True when no split can move the watermark for now.
   bool all_idle() const {
-    return std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.idle; });
+    return std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.idle || has_ended(s); });
   }
 
  private:
+  static bool has_ended(const Slot& s) { return (s.flags & SLUICE_SPLIT_END) != 0; }
   const int64_t bound_;
   std::vector<Slot> slots_;
   int64_t watermark_ = SLUICE_NO_TIME;

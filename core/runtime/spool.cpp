@@ -49,7 +49,7 @@ base::Status SpoolWriter::append(const SpoolRow& row) {
   std::memcpy(head + 10, &row.event_time, 8);
   head[18] = static_cast<char>(row.change);
   bool ok = std::fwrite(head, 1, kHeadSize, file_) == kHeadSize && std::fwrite(row.json.data(), 1, json, file_) == json;
-  for (const std::string_view t : texts) ok = ok && std::fwrite(t.data(), 1, t.size(), file_) == t.size();
+  for (const std::string_view t : texts) ok = ok && (t.empty() || std::fwrite(t.data(), 1, t.size(), file_) == t.size());
   if (!ok) return io_error("cannot write spool", path_);
   ++rows_;
   return base::Status::ok();

@@ -169,16 +169,21 @@ base::Status Task::pause(Operator& op, const base::Status& retry) {
   return base::Status::ok();
 }
 
+void Task::clear_waiting() {
+  const std::lock_guard lock(progress_mutex_);
+  waiting_.clear();
+}
+
 template <class F>
 base::Status Task::retrying(Operator& op, F&& f) {
   for (;;) {
     if (job_.hard_stop) return base::Status::cancelled();
     base::Status s = f();
     if (s.code() != base::Code::kRetry) {
-      const std::lock_guard lock(progress_mutex_);
-      waiting_.clear();
+      clear_waiting();
       return s;
     }
+    op.emissions.clear();  // the whole call is repeated
     SLUICE_TRY(pause(op, s));
   }
 }
@@ -218,6 +223,11 @@ base::Status Task::loop() {
       SLUICE_TRY(command(*c));
       progress = true;
     }
+    while (!later_barriers_.empty() && (!is_aligning_ || later_barriers_.front().number == aligning_)) {
+      const Command c = later_barriers_.front();
+      later_barriers_.pop_front();
+      SLUICE_TRY(command(c));
+    }
     if (job_.hard_stop) {
       (void)close_all();  // the job has failed or was cut off already
       return base::Status::cancelled();
@@ -243,7 +253,8 @@ base::Status Task::loop() {
     SLUICE_TRY(end_if_done());
     if (!progress) {
       const bool polls = source_ != nullptr && !source_done_ && !source_held_ && !source_stopped_;
-      mailbox_.wait(std::chrono::milliseconds(polls ? 2 : 50), blocked_);
+      // Without room below nothing is read: messages are no reason to wake up, the receiver's wake() is.
+      mailbox_.wait(std::chrono::milliseconds(polls ? 2 : 50), has_room() ? blocked_ : std::vector<bool>(inputs_.size(), true));
     }
   }
 }
@@ -251,6 +262,10 @@ base::Status Task::loop() {
 base::Status Task::command(const Command& c) {
   if (c.kind == Command::Kind::kCommit) return commit(c.number);
   if (source_ == nullptr) return base::Status::ok();
+  if (is_aligning_ && c.number != aligning_) {
+    later_barriers_.push_back(c);
+    return base::Status::ok();
+  }
   source_held_ = true;
   if (c.stop) source_stopped_ = true;
   return barrier_arrived(c.number);
@@ -299,7 +314,13 @@ base::Status Task::handle(size_t channel, Message& m) {
       if (main) SLUICE_TRY(update_input_watermark(link));
       break;
     case Message::Kind::kMarker:
-      if (!main) in.marker = m.number == SLUICE_SNAPSHOT_END;
+      in.marker = m.number == SLUICE_SNAPSHOT_END;
+      // On its way to a broadcast input a snapshot may come from several sources: it is complete when all are.
+      if (main && in.marker && std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& other) {
+            const PlanEdge& e = plan_.edges[other.edge];
+            return e.to == edge.to && e.to_port == SLUICE_PORT_MAIN && !other.marker && !other.ended;
+          }))
+        break;
       SLUICE_TRY(marker(link, edge.to_port, static_cast<uint32_t>(m.number)));
       break;
     case Message::Kind::kSchema:
@@ -618,7 +639,11 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
       if (link->segments.size() > 1) SLUICE_TRY(merge_segments(*link, checkpoint));
       for (auto& segment : link->segments) {
         segment.checkpoint = checkpoint;
-        ack.spools.push_back({link->node, lane_, segment.path, segment.rows});
+        ack.spools.push_back({link->node, lane_, segment.path, segment.rows, 0, 0});
+        if (link->tried) {
+          ack.spools.back().tried_checkpoint = link->tried->checkpoint;
+          ack.spools.back().tried_rows = link->tried->rows;
+        }
       }
       continue;
     }
@@ -708,62 +733,56 @@ base::Status Task::commit(uint64_t checkpoint) {
 base::Status Task::commit_epoch(Link& link, uint64_t checkpoint) {
   if (link.segments.empty() || link.segments.back().checkpoint > checkpoint) return base::Status::ok();
   Operator& op = *link.op;
-  const auto done = [&] {
+  const base::Status s = try_commit(link, checkpoint);
+  if (s.is_ok()) {
     for (const auto& segment : link.segments) {
       std::error_code ignored;
       std::filesystem::remove(segment.path, ignored);
     }
     link.segments.clear();
-    link.commit_failed = false;
     op.set_last_error("");
-  };
-  const auto attempt = [&]() -> base::Status {
-    if (link.commit_failed) {  // the answer may have been lost, the rows not
-      uint64_t last = 0;
-      std::string lineage;
-      SLUICE_TRY(op.last_committed(&last, &lineage));
-      // Each attempt writes one epoch that holds everything since the last one known to be there.
-      for (auto it = link.tried.rbegin(); it != link.tried.rend(); ++it)
-        if (lineage == job_.lineage && it->first == last) {
-          SLUICE_TRY(drop_committed(link, it->second));
-          break;
-        }
-      link.tried.clear();
-      if (link.segments.empty()) return base::Status::ok();
-    }
-    std::vector<std::string> files;
-    uint64_t rows = 0;
-    for (const auto& segment : link.segments) {
-      files.push_back(segment.path);
-      rows += segment.rows;
-    }
-    link.tried.emplace_back(checkpoint, rows);
-    return write_epoch(
-        op, plan_, checkpoint, files, reader_,
-        [this] {
-          arena_ = nullptr;
-          return arena();
-        },
-        [&](std::string_view json, const SpoolOrigin& origin, const std::string& reason) -> base::Status {
-          DeadLetter letter;
-          letter.reason = reason;
-          letter.raw = json;
-          uint32_t source = data::kNoSource;
-          for (size_t n = 0; n < plan_.nodes.size(); ++n)
-            if (plan_.nodes[n].is_source() && plan_.nodes[n].id() == origin.source_id) source = static_cast<uint32_t>(n);
-          return apply_on_error(op.plan(), op, letter, source, std::string(origin.split_id), origin.position);
-        });
-  };
-  const base::Status s = attempt();
-  if (s.is_ok()) {
-    link.tried.clear();
-    done();
     return base::Status::ok();
   }
   if (s.code() != base::Code::kRetry) return s;
-  link.commit_failed = true;
   op.count("commits_failed", 1);
   op.set_last_error(s.message());
+  return base::Status::ok();
+}
+
+// OK: everything that waits is in the target.
+base::Status Task::try_commit(Link& link, uint64_t checkpoint) {
+  Operator& op = *link.op;
+  EpochWriter writer{job_, op, lane_, reader_,
+                     [this] {
+                       arena_ = nullptr;
+                       return arena();
+                     },
+                     [this](size_t source, const std::string& split, std::string_view position) {
+                       return position_text(static_cast<uint32_t>(source), split, position);
+                     }};
+  if (link.tried) {  // the answer may have been lost, the rows not
+    uint64_t last = 0;
+    std::string lineage;
+    SLUICE_TRY(op.last_committed(&last, &lineage));
+    if (lineage == job_.lineage && last == link.tried->checkpoint) {
+      SLUICE_TRY(drop_committed(link, link.tried->rows));
+      writer.count_refused(link.tried->refused);
+    } else {
+      SLUICE_TRY(writer.void_letters(link.tried->checkpoint));
+    }
+    link.tried.reset();
+    if (link.segments.empty()) return base::Status::ok();
+  }
+  std::vector<std::string> files;
+  uint64_t rows = 0;
+  for (const auto& segment : link.segments) {
+    files.push_back(segment.path);
+    rows += segment.rows;
+  }
+  link.tried = Link::Attempt{checkpoint, rows, 0};
+  SLUICE_TRY(writer.write(checkpoint, files, 0, &link.tried->refused));
+  writer.count_refused(link.tried->refused);
+  link.tried.reset();
   return base::Status::ok();
 }
 

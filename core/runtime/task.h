@@ -1,6 +1,7 @@
 // One lane of one stage: a thread that runs a chain of operators.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -91,8 +92,11 @@ class Task {
       uint64_t rows;
     };
     std::vector<Segment> segments;
-    bool commit_failed = false;
-    std::vector<std::pair<uint64_t, uint64_t>> tried;  // commits without an answer: checkpoint, rows
+    // A commit without an answer: its rows, the first of those that wait, may be in the target.
+    struct Attempt {
+      uint64_t checkpoint = 0, rows = 0, refused = 0;
+    };
+    std::optional<Attempt> tried;
     uint64_t spool_count = 0;
   };
 
@@ -144,6 +148,7 @@ class Task {
   base::Status take_checkpoint(uint64_t checkpoint);
   base::Status commit(uint64_t checkpoint);
   base::Status commit_epoch(Link& link, uint64_t checkpoint);
+  base::Status try_commit(Link& link, uint64_t checkpoint);
   base::Status merge_segments(Link& link, uint64_t checkpoint);
   base::Status drop_committed(Link& link, uint64_t rows);
 
@@ -152,6 +157,7 @@ class Task {
   base::Status retrying(Operator& op, F&& f);
   // Waits for as long as a RETRY asks for. CANCELLED on a hard stop.
   base::Status pause(Operator& op, const base::Status& retry);
+  void clear_waiting();
   bool has_room() const;
   std::shared_ptr<data::Arena> arena();
   Link* link_of(size_t node);
@@ -190,6 +196,7 @@ class Task {
   bool end_sent_ = false;
   uint64_t aligning_ = 0;
   bool is_aligning_ = false;
+  std::deque<Command> later_barriers_;  // came while an earlier one was being aligned: it took longer than checkpoint.timeout
   size_t barriers_ = 0;
 
   std::atomic<bool> ended_{false}, assigned_{false}, finished_{false};

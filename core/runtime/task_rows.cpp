@@ -48,8 +48,10 @@ base::Status Task::source_batch() {
   SourceRows& rows = op.source_rows;
   const auto n = static_cast<uint32_t>(rows.raw.size());
   std::vector<Emission> markers = std::exchange(op.emissions, {});
-  for (const Emission& e : markers)
+  for (const Emission& e : markers) {
     if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_BEGIN) SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, e.marker));
+    if (e.kind == Emission::Kind::kSchema) SLUICE_TRY(forward_schema(*source_, e.schema));
+  }
   if (n > 0) {
     const int64_t now = job_.clock->now_ms();
     data::RowBatch batch;
@@ -197,6 +199,7 @@ base::Status Task::check_rows(Link& link, uint32_t port, data::RowBatch& batch) 
       if (!reader_.check(view(batch.raw[r]), &error)) {
         SLUICE_TRY(reject(*link.op, batch, r, error));
         drop(r);
+        continue;
       }
       batch.checked[r] = 1;
     }
@@ -249,12 +252,16 @@ base::Status Task::key_of(const data::RowBatch& batch, const PlanNode& to, uint3
 
 base::Status Task::run_operator(Link& link, uint32_t port, data::RowBatch& batch) {
   Operator& op = *link.op;
-  for (;;) {
+  for (bool waited = false;; waited = true) {
     uint32_t consumed = 0;
     base::Status s = op.process(port, batch, &consumed);
+    if (waited) clear_waiting();
     switch (s.code()) {
       case base::Code::kOk: return after_call(link, &batch);
       case base::Code::kRetry: {
+        // Rows that are not done for come again, and so does what became of them.
+        std::erase_if(op.rejected, [&](const Rejected& r) { return r.row != SLUICE_NO_ROW && r.row >= consumed; });
+        if (consumed == 0) op.emissions.clear();
         SLUICE_TRY(after_call(link, &batch));
         if (consumed >= batch.size) return base::Status::ok();
         if (consumed > 0) {
@@ -430,8 +437,7 @@ base::Status Task::apply_on_error(const PlanNode& at, Operator& counter, DeadLet
   const std::string text = position_text(source, split, position);
   counter.set_last_error(std::string(letter.reason) + (text.empty() ? "" : " (" + text + ")"));
   if (policy == config::OnError::kFail)
-    return base::Status::fatal("operator \"" + at.id() + "\": " + std::string(letter.reason) + (text.empty() ? "" : ", at " + text) +
-                               "; the job stops because on_error is `fail`");
+    return stopped_by_row(at.id(), letter.reason, text);
   letter.operator_id = at.id();
   if (source != data::kNoSource) letter.source = plan_.nodes[source].id();
   letter.position = text;

@@ -1,0 +1,419 @@
+// What sinks get when things fail: RETRY, lost answers, crashes.
+#include "test_world.h"
+
+namespace sluice::runtime {
+namespace {
+
+using namespace testing;
+
+const std::string kUpsert = "  - { id: src, use: test.source, with: { script: a } }\n  - { id: out, use: test.upsert, input: src }\n";
+const std::string kEpoch = "  - { id: src, use: test.source, with: { script: a } }\n  - { id: out, use: test.epoch, input: src }\n";
+
+void fill(int from, int to, const std::string& split = "s") {
+  const auto guard = lock();
+  for (int i = from; i < to; ++i) world().scripts["a"].add(split, row(split + std::to_string(i), i));
+}
+void ends(bool end) {
+  const auto guard = lock();
+  for (auto& [id, split] : world().scripts["a"].splits) split.ends = end;
+}
+std::vector<std::string> rows(int from, int to, const std::string& split = "s") {
+  std::vector<std::string> out;
+  for (int i = from; i < to; ++i) out.push_back(row(split + std::to_string(i), i));
+  return out;
+}
+Settings every(const std::string& interval, int lanes = 1) {
+  Settings s;
+  s.interval = interval;
+  s.parallelism = lanes;
+  return s;
+}
+
+// Gives the rows piece by piece, with checkpoints between them.
+base::Result<Outcome> run_in_steps(TestJob& job, size_t steps) {
+  const auto release = [](size_t part, size_t parts) {
+    const auto guard = lock();
+    for (auto& [id, split] : world().scripts["a"].splits) split.released = split.rows.size() * part / parts;
+  };
+  release(0, 1);
+  job.start();
+  for (size_t i = 1; i <= steps; ++i) {
+    release(i, steps);
+    if (i < steps) CHECK(job.wait_checkpoints(1));
+  }
+  return job.wait();
+}
+
+TEST_CASE("RETRY with a part consumed: the rest comes again, nothing is lost or doubled") {
+  Place place;
+  fill(0, 100);
+  world().sinks["out"].on_write = [](uint32_t, const Batch& in, uint32_t* consumed) {
+    const auto guard = lock();
+    const int64_t call = ++world().numbers["calls"];
+    if (call % 3 == 0) return Status::ok();
+    *consumed = call % 3 == 1 ? 0 : std::min<uint32_t>(7, in.size());
+    return Status::retry("busy", 1);
+  };
+  Settings s;
+  s.batch_rows = 20;
+  TestJob job(place, kUpsert, s);
+  REQUIRE(job.run().is_ok());
+  CHECK(written("out") == rows(0, 100));
+  CHECK(job.operator_progress("out").rows_in == 100);
+  CHECK(job.progress().waiting_for.empty());
+}
+
+TEST_CASE("RETRY with everything consumed is the end of the batch") {
+  Place place;
+  fill(0, 10);
+  world().sinks["out"].on_write = [](uint32_t, const Batch& in, uint32_t* consumed) {
+    *consumed = in.size();
+    return Status::retry("but done", 1);
+  };
+  TestJob job(place, kUpsert);
+  REQUIRE(job.run().is_ok());
+  CHECK(written("out") == rows(0, 10));
+}
+
+TEST_CASE("keys stay with their rows when a part was consumed") {
+  Place place;
+  fill(0, 30);
+  world().sinks["out"].on_write = [](uint32_t, const Batch& in, uint32_t* consumed) {
+    const auto guard = lock();
+    if (++world().numbers["calls"] % 2 == 0) return Status::ok();
+    *consumed = std::min<uint32_t>(5, in.size());
+    return Status::retry("busy", 1);
+  };
+  std::vector<std::string> wrong;
+  world().hooks["c"].process = [&](Api& api, const Batch& in, Output& out) {
+    for (uint32_t r = 0; r < in.size(); ++r) {
+      if (in.key(r) != in((*api.fields)[0], r).text()) wrong.emplace_back(in.key(r));
+      out.forward(r);
+    }
+    return Status::ok();
+  };
+  TestJob job(place, "  - { id: src, use: test.source, with: { script: a } }\n  - { id: c, use: test.state, key: id, input: src, with: { fields: [id] } }\n"
+                     "  - { id: out, use: test.upsert, input: c }\n");
+  REQUIRE(job.run().is_ok());
+  CHECK(wrong.empty());
+  CHECK(written("out") == rows(0, 30));
+}
+
+TEST_CASE("RETRY from prepare: the checkpoint waits") {
+  Place place;
+  fill(0, 50);
+  world().sinks["out"].on_prepare = [](uint64_t) {
+    const auto guard = lock();
+    return ++world().numbers["asked"] % 3 == 0 ? Status::ok() : Status::retry("flushing", 1);
+  };
+  TestJob job(place, kUpsert, every("5ms"));
+  REQUIRE(job.run().is_ok());
+  CHECK(written("out") == rows(0, 50));
+  CHECK(world().numbers["asked"] >= 3);
+  const auto done = place.checkpoints();
+  for (uint64_t n : done) CHECK(std::count(world().sinks["out"].prepared.begin(), world().sinks["out"].prepared.end(), n) == 1);
+  CHECK(world().sinks["out"].commits == done);
+}
+
+TEST_CASE("a hard stop returns at once while a sink retries for ever") {
+  Place place;
+  fill(0, 10);
+  const std::string where = GENERATE("write", "prepare");
+  CAPTURE(where);
+  auto for_ever = [] {
+    const auto guard = lock();
+    world().numbers["called"] = 1;
+    world().changed();
+    return Status::retry("away", 3'600'000);
+  };
+  if (where == "write") world().sinks["out"].on_write = [=](uint32_t, const Batch&, uint32_t*) { return for_ever(); };
+  else world().sinks["out"].on_prepare = [=](uint64_t) { return for_ever(); };
+  TestJob job(place, kUpsert);
+  job.start();
+  REQUIRE(job.wait_for([] { return world().numbers["called"] == 1; }));
+  const auto begin = std::chrono::steady_clock::now();
+  job.job().request_stop();
+  job.job().request_stop();
+  const auto outcome = job.wait();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  REQUIRE_FALSE(outcome.is_ok());
+  CHECK(outcome.status().code() == base::Code::kCancelled);
+}
+
+TEST_CASE("an operator that answers CANCELLED during a stop keeps its rows") {
+  Place place;
+  fill(0, 10);
+  world().sinks["out"].on_write = [](uint32_t, const Batch&, uint32_t* consumed) {
+    const auto guard = lock();
+    *consumed = 0;
+    if (world().numbers["stopping"] == 0) {
+      world().numbers["called"] = 1;
+      return Status::retry("slow", 1);
+    }
+    return world().numbers["cancelled"]++ == 0 ? Status::cancelled() : Status::ok();
+  };
+  TestJob job(place, kUpsert);
+  job.start();
+  REQUIRE(job.wait_for([] { return world().numbers["called"] == 1; }));
+  {
+    const auto guard = lock();
+    world().numbers["stopping"] = 1;
+  }
+  const auto outcome = job.stop();
+  REQUIRE(outcome.is_ok());
+  CHECK(written("out") == rows(0, 10));
+}
+
+// ---- epochs ----------------------------------------------------------------------------------------------
+
+TEST_CASE("an epoch sink gets the rows of a checkpoint after it is durable") {
+  Place place;
+  fill(0, 20);
+  ends(false);
+  world().sinks["out"].on_commit = [&](uint64_t n) {
+    const auto guard = lock();
+    world().numbers["early"] += place.is_complete(n) ? 0 : 1;
+    return Status::ok();
+  };
+  TestJob job(place, kEpoch);
+  job.start();
+  REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 20; }));
+  REQUIRE(job.stop().is_ok());
+  CHECK(committed("out") == rows(0, 20));
+  CHECK(world().numbers["early"] == 0);
+  CHECK(place.is_complete(world().sinks["out"].markers[0].checkpoint));
+  CHECK(world().sinks["out"].markers[0].lineage == place.newest_checkpoint().lineage);
+}
+
+TEST_CASE("a commit that fails, then succeeds: the epochs become one, each row once") {
+  Place place;
+  fill(0, 200);
+  Settings s = every("3ms");
+  s.batch_rows = 3;
+  world().sinks["out"].on_commit = [](uint64_t) {
+    const auto guard = lock();
+    return ++world().numbers["commits"] % 3 != 0 ? Status::retry("no leader", 1) : Status::ok();
+  };
+  TestJob job(place, kEpoch, s);
+  REQUIRE(run_in_steps(job, 12).is_ok());
+  CHECK(committed("out") == rows(0, 200));
+  CHECK(job.operator_progress("out").counters.at("commits_failed") > 0);
+}
+
+TEST_CASE("a commit whose answer is lost: exactly once") {
+  Place place;
+  fill(0, 200);
+  Settings s = every("3ms");
+  s.batch_rows = 3;
+  world().sinks["out"].after_commit = [](uint64_t) {
+    const auto guard = lock();
+    return ++world().numbers["commits"] % 2 != 0 ? Status::retry("connection lost", 1) : Status::ok();
+  };
+  TestJob job(place, kEpoch, s);
+  REQUIRE(run_in_steps(job, 12).is_ok());
+  CHECK(committed("out") == rows(0, 200));
+  CHECK(world().numbers["commits"] > 3);
+}
+
+TEST_CASE("every mixture of failed and lost commits: exactly once") {
+  Place place;
+  fill(0, 300);
+  Settings s = every("2ms");
+  s.batch_rows = 3;
+  world().sinks["out"].on_commit = [](uint64_t) {
+    const auto guard = lock();
+    return ++world().numbers["before"] % 3 == 1 ? Status::retry("failed", 1) : Status::ok();
+  };
+  world().sinks["out"].after_commit = [](uint64_t) {
+    const auto guard = lock();
+    return ++world().numbers["after"] % 2 == 1 ? Status::retry("lost", 1) : Status::ok();
+  };
+  world().sinks["out"].on_last_committed = [] {
+    const auto guard = lock();
+    return ++world().numbers["asked"] % 2 == 0 ? Status::retry("away", 1) : Status::ok();
+  };
+  TestJob job(place, kEpoch, s);
+  REQUIRE(run_in_steps(job, 12).is_ok());
+  CHECK(committed("out") == rows(0, 300));
+}
+
+TEST_CASE("a crash between the checkpoint and its commit: the next start delivers") {
+  Place place;
+  fill(0, 20);
+  ends(false);
+  world().sinks["out"].on_commit = [](uint64_t) { return Status::retry("away", 1); };
+  {
+    TestJob job(place, kEpoch, every("5ms"));
+    job.start();
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 20; }));
+    REQUIRE(job.wait_checkpoints(2));
+    job.kill();
+  }
+  CHECK(committed("out").empty());
+  world().sinks["out"].on_commit = nullptr;
+  ends(true);
+  TestJob again(place, kEpoch);
+  REQUIRE(again.run().is_ok());
+  CHECK(committed("out") == rows(0, 20));
+}
+
+TEST_CASE("a commit whose answer was lost, then checkpoints without one, then a crash: exactly once") {
+  Place place;
+  fill(0, 20);
+  ends(false);
+  // The rows of the first commit that has any get there; afterwards the target cannot be reached.
+  world().sinks["out"].after_commit = [](uint64_t) {
+    const auto guard = lock();
+    if (world().sinks["out"].committed.empty()) return Status::ok();
+    world().numbers["away"] = 1;
+    return Status::retry("connection lost", 1);
+  };
+  const auto away = [] {
+    const auto guard = lock();
+    return world().numbers["away"] != 0 ? Status::retry("away", 1) : Status::ok();
+  };
+  world().sinks["out"].on_commit = [=](uint64_t) { return away(); };
+  world().sinks["out"].on_last_committed = away;
+  {
+    TestJob job(place, kEpoch, every("5ms"));
+    job.start();
+    REQUIRE(job.wait_for([] { return world().numbers["away"] == 1; }));
+    fill(20, 30);
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 30; }));
+    REQUIRE(job.wait_checkpoints(2));
+    job.kill();
+  }
+  const size_t before = committed("out").size();
+  CHECK(before > 0);
+  CHECK(before <= 20);
+  world().sinks["out"].after_commit = nullptr;
+  world().sinks["out"].on_commit = nullptr;
+  world().sinks["out"].on_last_committed = nullptr;
+  ends(true);
+  TestJob again(place, kEpoch);
+  REQUIRE(again.run().is_ok());
+  CHECK(committed("out") == rows(0, 30));
+}
+
+TEST_CASE("crashes at any moment: an epoch sink holds each row once") {
+  Place place;
+  for (const char* split : {"s", "t", "u"}) fill(0, 400, split);
+  for (int round = 0; round < 10; ++round) {
+    Settings s = every("4ms", 1 + round % 3);
+    s.batch_rows = 5;
+    TestJob job(place, kEpoch, s);
+    job.start();
+    const size_t before = committed("out").size();
+    job.wait_for([&] { return committed("out").size() > before + 20 * static_cast<size_t>(round % 3); });
+    job.kill();
+  }
+  TestJob last(place, kEpoch);
+  const auto outcome = last.run();
+  INFO(outcome.status().message());
+  REQUIRE(outcome.is_ok());
+  auto expected = rows(0, 400, "s");
+  for (const char* split : {"t", "u"})
+    for (auto& r : rows(0, 400, split)) expected.push_back(r);
+  CHECK(sorted(committed("out")) == sorted(expected));
+}
+
+TEST_CASE("--from with an epoch sink that holds more is refused, until duplicates are accepted") {
+  Place place;
+  fill(0, 10);
+  ends(false);
+  {
+    TestJob job(place, kEpoch);
+    job.start();
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 10; }));
+    REQUIRE(job.stop().is_ok());
+  }
+  const uint64_t ten = place.newest_checkpoint().number;
+  fill(10, 20);
+  {
+    TestJob job(place, kEpoch);
+    job.start();
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 10; }));
+    REQUIRE(job.stop().is_ok());
+  }
+  REQUIRE(committed("out") == rows(0, 20));
+  ends(true);
+  JobOptions from;
+  from.from = GENERATE_COPY(std::to_string(ten), std::string("none"));
+  {
+    TestJob job(place, kEpoch, {}, from);
+    const auto outcome = job.run();
+    REQUIRE_FALSE(outcome.is_ok());
+    CHECK(outcome.status().message().find("sink \"out\" (lane 0) holds rows up to checkpoint") != std::string::npos);
+    CHECK(outcome.status().message().find("--accept-duplicates") != std::string::npos);
+    CHECK(committed("out") == rows(0, 20));
+  }
+  from.accept_duplicates = true;
+  TestJob job(place, kEpoch, {}, from);
+  REQUIRE(job.run().is_ok());
+  auto expected = rows(0, 20);
+  for (auto& r : rows(from.from == "none" ? 0 : 10, 20)) expected.push_back(r);
+  CHECK(committed("out") == expected);
+}
+
+TEST_CASE("a marker of another life of the target does not stand for rows of this one") {
+  Place place;
+  fill(0, 10);
+  ends(false);
+  world().sinks["out"].markers[0] = {"feedfacefeedfacefeedfacefeedface", 700};
+  JobOptions accept;
+  accept.accept_duplicates = true;
+  world().sinks["out"].on_commit = [](uint64_t) { return Status::retry("away", 1); };
+  {
+    TestJob job(place, kEpoch, every("5ms"), accept);
+    job.start();
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 10; }));
+    REQUIRE(job.wait_checkpoints(2));
+    job.kill();
+  }
+  world().sinks["out"].on_commit = nullptr;
+  ends(true);
+  TestJob again(place, kEpoch, {}, accept);
+  REQUIRE(again.run().is_ok());
+  CHECK(committed("out") == rows(0, 10));
+}
+
+TEST_CASE("a delivery at start that was cut off is not repeated, also with --from") {
+  Place place;
+  fill(0, 10);
+  ends(false);
+  world().sinks["out"].on_commit = [](uint64_t) { return Status::retry("away", 1); };
+  {
+    TestJob job(place, kEpoch, every("5ms"));
+    job.start();
+    REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 10; }));
+    REQUIRE(job.wait_checkpoints(3));
+    job.kill();
+  }
+  const auto numbers = place.checkpoints();
+  JobOptions from;
+  from.from = std::to_string(numbers[numbers.size() - 2]);
+  // The answer is lost, and the user gives up waiting.
+  world().sinks["out"].on_commit = nullptr;
+  world().sinks["out"].after_commit = [](uint64_t) {
+    const auto guard = lock();
+    world().numbers["delivered"] = 1;
+    return Status::retry("lost", 3'600'000);
+  };
+  {
+    TestJob job(place, kEpoch, {}, from);
+    job.start();
+    REQUIRE(job.wait_for([] { return world().numbers["delivered"] == 1; }));
+    job.kill();
+  }
+  REQUIRE(committed("out") == rows(0, 10));
+  world().sinks["out"].after_commit = nullptr;
+  ends(true);
+  TestJob again(place, kEpoch, {}, from);
+  const auto outcome = again.run();
+  INFO(outcome.status().message());
+  REQUIRE(outcome.is_ok());
+  CHECK(committed("out") == rows(0, 10));
+}
+
+}  // namespace
+}  // namespace sluice::runtime

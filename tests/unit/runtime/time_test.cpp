@@ -1,0 +1,269 @@
+// Watermarks, lateness, idle splits and lanes, the end of the input.
+#include "runtime/split_clock.h"
+#include "test_world.h"
+
+namespace sluice::runtime {
+namespace {
+
+using namespace testing;
+
+std::string timed(const std::string& id, int64_t t) { return "{\"id\":\"" + id + "\",\"t\":" + std::to_string(t) + "}"; }
+std::string source(const std::string& out_of_order, const std::string& idle = "0") {
+  return "  - { id: src, use: test.source, with: { script: a }, event_time: { field: t, format: epoch_ms, out_of_order: " + out_of_order +
+         ", idle_timeout: " + idle + " } }\n";
+}
+const std::string kChain = "  - { id: h, use: test.hook, input: src }\n  - { id: out, use: test.upsert, input: h }\n";
+// Rows that are behind the watermark leave by the port `late`.
+Status split_late(Api&, const Batch& in, Output& out) {
+  for (uint32_t r = 0; r < in.size(); ++r) out.forward(r, in.event_time(r) < in.watermark(r) ? 1 : 0);
+  return Status::ok();
+}
+const std::string kLate = "  - { id: h, use: test.hook, input: src }\n  - { id: out, use: test.upsert, input: h }\n  - { id: late, use: test.upsert, input: h.late }\n";
+
+TEST_CASE("SplitClock: the lowest split counts, and never goes back") {
+  SplitClock clock(10);
+  clock.slots().resize(2);
+  clock.observe(clock.slots()[0], 100);
+  CHECK(clock.watermark() == SLUICE_NO_TIME);
+  clock.observe(clock.slots()[1], 50);
+  CHECK(clock.watermark() == 40);
+  clock.observe(clock.slots()[1], 300);
+  CHECK(clock.watermark() == 90);
+  clock.observe(clock.slots()[1], 200);  // an older row changes nothing
+  CHECK(clock.watermark() == 90);
+  clock.slots().push_back({});  // a split that has just been found
+  clock.recompute();
+  CHECK(clock.watermark() == 90);
+  clock.observe(clock.slots()[0], 400);
+  CHECK(clock.watermark() == 90);
+  clock.slots()[2].idle = true;
+  clock.recompute();
+  CHECK(clock.watermark() == 290);
+}
+
+TEST_CASE("SplitClock: splits that have ended do not stand for those that are idle") {
+  SplitClock clock(0);
+  clock.slots().resize(2);
+  clock.observe(clock.slots()[0], 100);
+  clock.observe(clock.slots()[1], 50);
+  clock.slots()[0].flags = SLUICE_SPLIT_END;
+  clock.recompute();
+  CHECK(clock.watermark() == 50);
+  CHECK_FALSE(clock.all_idle());
+  clock.slots()[1].idle = true;
+  clock.recompute();
+  CHECK(clock.watermark() == 50);  // the idle one may come back with 60
+  CHECK(clock.all_idle());
+  clock.slots()[1].idle = false;
+  clock.slots()[1].flags = SLUICE_SPLIT_END;
+  clock.recompute();
+  CHECK(clock.watermark() == SLUICE_END_OF_TIME);
+}
+
+TEST_CASE("the input's end brings the final watermark, once, to every operator") {
+  Place place;
+  world().scripts["a"].add("s", timed("a", 100));
+  TestJob job(place, source("0s") + kChain);
+  REQUIRE(job.run().is_ok());
+  CHECK(world().told["h"].watermarks[0].back() == SLUICE_END_OF_TIME);
+  CHECK(std::count(world().told["h"].watermarks[0].begin(), world().told["h"].watermarks[0].end(), SLUICE_END_OF_TIME) == 1);
+  CHECK(job.operator_progress("h").watermark_ms == observe::kEndOfTime);
+}
+
+TEST_CASE("a stop brings none") {
+  Place place;
+  world().scripts["a"].add("s", timed("a", 100));
+  world().scripts["a"].splits["s"].ends = false;
+  TestJob job(place, source("10ms") + kChain);
+  job.start();
+  REQUIRE(job.wait_for([] { return !world().told["h"].watermarks[0].empty(); }));
+  const auto outcome = job.stop();
+  REQUIRE(outcome.is_ok());
+  CHECK(outcome.value() == Outcome::kStopped);
+  CHECK(world().told["h"].watermarks[0] == std::vector<int64_t>{90});
+}
+
+TEST_CASE("the watermark is the minimum over splits and over lanes") {
+  Place place;
+  for (const char* split : {"s0", "s1", "s2"}) world().scripts["a"].splits[split].ends = false;
+  for (int i = 0; i < 3; ++i) world().scripts["a"].splits["s" + std::to_string(i)].ordinal = i;
+  world().scripts["a"].add("s0", timed("a", 1000));
+  world().scripts["a"].add("s1", timed("b", 500));
+  world().scripts["a"].add("s2", timed("c", 700));
+  Settings s;
+  s.parallelism = 2;  // s0 and s2 in lane 0, s1 in lane 1
+  TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h }\n", s);
+  job.start();
+  REQUIRE(job.wait_for([] {
+    auto& w = world().told["h"].watermarks;
+    return w[0] == std::vector<int64_t>{500} && w[1] == std::vector<int64_t>{500};
+  }));
+  {
+    const auto guard = lock();
+    world().scripts["a"].add("s1", timed("b", 900));
+  }
+  REQUIRE(job.wait_for([] {
+    auto& w = world().told["h"].watermarks;
+    return w[0] == std::vector<int64_t>{500, 700} && w[1] == std::vector<int64_t>{500, 700};
+  }));
+  REQUIRE(job.stop().is_ok());
+}
+
+TEST_CASE("which rows are late does not depend on where batches end") {
+  std::vector<std::string> times_late;
+  for (int batch : {1, 3, 1000}) {
+    Place place;
+    const int64_t times[] = {100, 50, 120, 109, 110, 200, 189, 190, 195, 150, 300, 290, 289, 291, 100};
+    int i = 0;
+    for (int64_t t : times) world().scripts["a"].add("s", timed("r" + std::to_string(i++), t));
+    world().hooks["h"].process = split_late;
+    Settings s;
+    s.batch_rows = batch;
+    TestJob job(place, source("10ms") + kLate, s);
+    REQUIRE(job.run().is_ok());
+    std::string late;
+    for (const auto& json : written("late")) late += get(json, "id") + " ";
+    times_late.push_back(late);
+  }
+  CHECK(times_late[0] == "r1 r3 r6 r9 r12 r14 ");
+  CHECK(times_late[1] == times_late[0]);
+  CHECK(times_late[2] == times_late[0]);
+}
+
+TEST_CASE("also behind an exchange a row carries the watermark of its own moment") {
+  for (int batch : {1, 1000}) {
+    Place place;
+    const int64_t times[] = {100, 50, 120, 99, 200, 110, 300, 120};
+    for (int64_t t : times) world().scripts["a"].add("s", timed("same", t));
+    world().hooks["h"].process = split_late;
+    Settings s;
+    s.batch_rows = batch;
+    TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, parallelism: 2, input: src }\n"
+                                      "  - { id: out, use: test.upsert, input: h }\n  - { id: late, use: test.upsert, input: h.late }\n", s);
+    REQUIRE(job.run().is_ok());
+    CHECK(written("late").size() == 4);
+  }
+}
+
+TEST_CASE("a split that is read to its end and silent is left out; a row brings it back") {
+  Place place;
+  for (const char* split : {"s0", "s1"}) world().scripts["a"].splits[split].ends = false;
+  world().scripts["a"].add("s0", timed("a", 1000));
+  world().scripts["a"].add("s1", timed("b", 500));
+  world().hooks["h"].process = split_late;
+  TestJob job(place, source("0s", "10s") + kLate);
+  job.start();
+  REQUIRE(job.wait_for([] { return world().told["h"].watermarks[0] == std::vector<int64_t>{500}; }));
+  place.clock.advance(6000);
+  {
+    const auto guard = lock();
+    world().scripts["a"].add("s0", timed("a", 2000));
+  }
+  REQUIRE(job.wait_for([] { return written("out").size() == 3; }));
+  place.clock.advance(6000);  // s1 is silent for 12 s, s0 for 6
+  REQUIRE(job.wait_for([] { return world().told["h"].watermarks[0] == std::vector<int64_t>{500, 2000}; }));
+  CHECK(world().told["h"].idle[0].empty());
+  place.clock.advance(6000);  // now all are
+  REQUIRE(job.wait_for([] { return !world().told["h"].idle[0].empty() && world().told["h"].idle[0].back(); }));
+  {
+    const auto guard = lock();
+    world().scripts["a"].add("s1", timed("b", 2500));
+  }
+  REQUIRE(job.wait_for([] { return !world().told["h"].idle[0].back() && written("out").size() == 4; }));
+  CHECK(written("late").empty());
+  // s0 is still left out.
+  REQUIRE(job.wait_for([] { return world().told["h"].watermarks[0].back() == 2500; }));
+  REQUIRE(job.stop().is_ok());
+}
+
+TEST_CASE("when one split has ended and the other is idle, rows of the other are not late afterwards") {
+  Place place;
+  world().scripts["a"].add("s0", timed("a", 1000));
+  world().scripts["a"].add("s1", timed("b", 500));
+  world().scripts["a"].splits["s1"].ends = false;
+  world().hooks["h"].process = split_late;
+  TestJob job(place, source("0s", "10s") + kLate);
+  job.start();
+  REQUIRE(job.wait_for([] { return written("out").size() == 2; }));
+  place.clock.advance(20000);
+  REQUIRE(job.wait_for([] { return !world().told["h"].idle[0].empty() && world().told["h"].idle[0].back(); }));
+  {
+    const auto guard = lock();
+    world().scripts["a"].add("s1", timed("b", 600));
+    world().scripts["a"].splits["s1"].ends = true;
+  }
+  REQUIRE(job.wait().is_ok());
+  CHECK(written("late").empty());
+  CHECK(written("out").size() == 3);
+}
+
+TEST_CASE("a lane without splits does not hold the watermark") {
+  Place place;
+  world().scripts["a"].add("s0", timed("a", 1000));
+  world().scripts["a"].splits["s0"].ends = false;
+  Settings s;
+  s.parallelism = 3;
+  TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h }\n", s);
+  job.start();
+  CHECK(job.wait_for([] {
+    auto& w = world().told["h"].watermarks;
+    return w[0] == std::vector<int64_t>{1000} && w[1] == std::vector<int64_t>{1000} && w[2] == std::vector<int64_t>{1000};
+  }));
+  REQUIRE(job.stop().is_ok());
+}
+
+TEST_CASE("a time too far ahead and one that cannot be read are bad rows and do not move the watermark") {
+  Place place;
+  world().scripts["a"].add("s", timed("a", 1000));
+  world().scripts["a"].add("s", timed("b", place.clock.now_ms() + 3'600'001));
+  world().scripts["a"].add("s", "{\"id\":\"c\",\"t\":\"soon\"}");
+  world().scripts["a"].add("s", "{\"id\":\"d\"}");
+  world().scripts["a"].add("s", timed("e", 1001));
+  world().hooks["h"].process = split_late;
+  TestJob job(place, "  - { id: src, use: test.source, with: { script: a }, event_time: { field: t, format: epoch_ms, out_of_order: 0s, max_ahead: 1h } }\n" + kLate);
+  REQUIRE(job.run().is_ok());
+  CHECK(written("out").size() == 2);
+  CHECK(written("late").empty());
+  const auto letters = place.dead_letters();
+  REQUIRE(letters.size() == 3);
+  CHECK(letters[0].reason.find("further ahead of the clock than max_ahead (1h)") != std::string::npos);
+  CHECK(letters[1].reason.find("holds \"soon\"") != std::string::npos);
+  CHECK(letters[2].reason == "event time: \"t\" is null or missing");
+  CHECK(letters[2].position == "s[4]");
+}
+
+TEST_CASE("timers fire with the watermark and with the clock") {
+  Place place;
+  world().scripts["a"].add("s", timed("a", 1000));
+  world().scripts["a"].add("s", timed("b", 5000));
+  world().scripts["a"].splits["s"].ends = false;
+  world().hooks["h"].process = [](Api& api, const Batch& in, Output&) -> Status {
+    for (uint32_t r = 0; r < in.size(); ++r) {
+      SLUICE_CHECK_OK(api.set_timer(SLUICE_CLOCK_EVENT, in.key(r), in.event_time(r) + 100, 7));
+      SLUICE_CHECK_OK(api.set_timer(SLUICE_CLOCK_PROCESSING, in.key(r), 1'700'000'000'000 + in.event_time(r), 8));
+    }
+    return Status::ok();
+  };
+  world().hooks["h"].on_timer = [](Api&, uint32_t clock, std::string_view key, int64_t at, uint64_t tag, Output& out) {
+    const std::string id = std::string(key) + (clock == SLUICE_CLOCK_EVENT ? "-event-" : "-clock-") + std::to_string(at % 100000) + "-" + std::to_string(tag);
+    out.emit(SLUICE_NO_ROW).set("id", Value::string(out.keep(id)));
+    return Status::ok();
+  };
+  TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h }\n");
+  job.start();
+  REQUIRE(job.wait_for([] { return table("out").count("a-event-1100-7") == 1; }));
+  CHECK(table("out").size() == 1);
+  place.clock.advance(1000);
+  REQUIRE(job.wait_for([] { return table("out").count("a-clock-1000-8") == 1; }));
+  CHECK(table("out").size() == 2);
+  {
+    const auto guard = lock();
+    world().scripts["a"].splits["s"].ends = true;
+  }
+  REQUIRE(job.wait().is_ok());
+  CHECK(table("out").count("b-event-5100-7") == 1);
+  CHECK(table("out").count("b-clock-5000-8") == 0);  // the clock has not come that far
+}
+
+}  // namespace
+}  // namespace sluice::runtime
