@@ -141,6 +141,7 @@ TEST_CASE("mutations of valid messages") {
     ++valid;
     rapidjson::Document theirs;
     theirs.Parse<kFlags>(text);
+    if (theirs.GetParseError() == rapidjson::kParseErrorNumberTooBig) continue;  // it has only so much room for an exponent
     must(!theirs.HasParseError(), "RapidJSON refuses what check() accepts");
     must(reads == theirs.IsObject(), "read() must accept valid objects and nothing else");
     for (size_t i = 0; reads && i < values.size(); ++i) {
@@ -166,10 +167,10 @@ TEST_CASE("check() and RapidJSON agree on what is valid, lone surrogates apart")
   Fixture f;
   for (int round = 0; round < 20000; ++round) {
     const std::string text = mutate(messages()[static_cast<size_t>(round) % messages().size()], random);
-    if (text.rfind('\xef', 0) == 0) continue;  // RapidJSON takes the first byte of a byte order mark for all of it
+    if (!text.empty() && std::string("\xef\xbb\xbf").find(text[0]) != std::string::npos) continue;  // RapidJSON: any byte of a byte order mark is one
     rapidjson::Document theirs;
     theirs.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag>(text.data(), text.size());
-    if (f.check(text) == !theirs.HasParseError()) continue;
+    if (f.check(text) == !theirs.HasParseError() || theirs.GetParseError() == rapidjson::kParseErrorNumberTooBig) continue;
     // The second half of a surrogate pair alone: RapidJSON lets it pass, as broken UTF-8.
     if (f.error.rfind("a wrong escape", 0) == 0 && text.find("\\ude00") != std::string::npos) continue;
     CAPTURE(round, text, f.error, theirs.GetParseError());
