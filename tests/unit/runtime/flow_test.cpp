@@ -213,7 +213,10 @@ TEST_CASE("two phases: every lane's part, then the whole") {
     int64_t n = 0;
     SLUICE_CHECK_OK(api.shared->get("sum", &found, &n));
     const char* role = api.role == SLUICE_ROLE_PARTIAL ? "partial" : api.role == SLUICE_ROLE_MERGE ? "merge" : "complete";
-    ++world().numbers[role];
+    {
+      const auto guard = lock();
+      ++world().numbers[role];
+    }
     out.emit(SLUICE_NO_ROW).set("id", Value::string(role)).set("n", Value::integer(n));
     return Status::ok();
   };
