@@ -244,7 +244,10 @@ TEST_CASE("a slow sink pushes back as far as the source") {
   job.start();
   REQUIRE(job.wait_for([&] { return !job.operator_progress("out").last_error.empty() && job.operator_progress("src").rows_out >= 4; }));
   CHECK(job.operator_progress("src").rows_out < 20);
-  world().numbers["open"] = 1;
+  {
+    const auto guard = lock();
+    world().numbers["open"] = 1;
+  }
   REQUIRE(job.wait().is_ok());
   CHECK(written("out").size() == 400);
   CHECK(job.progress().waiting_for.empty());  // what it waited for is over

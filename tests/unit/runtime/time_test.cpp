@@ -162,7 +162,10 @@ TEST_CASE("a split that is read to its end and silent is left out; a row brings 
   REQUIRE(job.wait_for([] { return written("out").size() == 3; }));
   place.clock.advance(6000);  // s1 is silent for 12 s, s0 for 6
   REQUIRE(job.wait_for([] { return world().told["h"].watermarks[0] == std::vector<int64_t>{500, 2000}; }));
-  CHECK(world().told["h"].idle[0].empty());
+  {
+    const auto guard = lock();
+    CHECK(world().told["h"].idle[0].empty());
+  }
   place.clock.advance(6000);  // now all are
   REQUIRE(job.wait_for([] { return !world().told["h"].idle[0].empty() && world().told["h"].idle[0].back(); }));
   {
