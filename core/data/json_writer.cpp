@@ -3,6 +3,8 @@
 #include <cmath>
 #include <rapidjson/writer.h>
 
+#include "data/text_view.h"
+
 namespace sluice::data {
 namespace {
 
@@ -13,7 +15,6 @@ struct StringStream {
   void Put(char c) { out->push_back(c); }
   void Flush() {}
 };
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
 
 }  // namespace
 

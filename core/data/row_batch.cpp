@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/json_writer.h"
+#include "data/text_view.h"
 
 namespace sluice::data {
 namespace {
@@ -14,7 +15,6 @@ T* pick(const T* column, std::span<const uint32_t> rows, Arena& arena) {
   for (size_t i = 0; i < rows.size(); ++i) out[i] = column[rows[i]];
   return out;
 }
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
 
 const sluice_value* find_member(const sluice_value& map, std::string_view name) {
   for (size_t i = map.as.map.size; i > 0; --i)  // the last of equal names wins, as in a parsed text

@@ -1,11 +1,13 @@
 #include "runtime/epoch.h"
 
+#include "data/text_view.h"
+
 namespace sluice::runtime {
 namespace {
 
 constexpr uint32_t kRows = 1024;
 
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
+using data::view;
 
 }  // namespace
 

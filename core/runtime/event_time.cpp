@@ -4,11 +4,12 @@
 
 #include "config/nearest_name.h"
 #include "config/scalar_values.h"
+#include "data/text_view.h"
 
 namespace sluice::runtime {
 namespace {
 
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
+using data::view;
 
 char letter(config::TimeFormat::Field field) {
   switch (field) {

@@ -19,7 +19,11 @@ class EventTime {
   static base::Result<EventTime> make(const config::EventTimeSection& section, const Plan& plan);
   // Of row `row`; SLUICE_NO_TIME when its type carries none. Nothing: *error says why the row is bad.
   std::optional<int64_t> read(const data::RowBatch& batch, uint32_t row, int64_t now_ms, std::string* error);
-  const std::vector<size_t>& fields() const { return fields_; }
+  // Marks the plan's fields that read() looks at.
+  void mark_fields(std::vector<bool>* wanted) const {
+    for (size_t f : fields_) (*wanted)[f] = true;
+    if (type_field_ != SIZE_MAX) (*wanted)[type_field_] = true;
+  }
 
  private:
   EventTime(const config::EventTimeSection& section, data::TimeReader reader) : section_(&section), reader_(std::move(reader)) {}

@@ -141,16 +141,7 @@ std::vector<checkpoint::ManifestOperator> Job::Impl::manifest_operators() const 
     o.version = std::string(node.desc->version.data, node.desc->version.size);
     o.parallelism = node.lanes;
     o.key = key_text(*node.section);
-    for (const auto& d : state_decls(node)) {
-      checkpoint::ManifestState s;
-      s.name = d.name;
-      s.kind = state::to_string(d.kind);
-      s.format = d.format_version;
-      s.compat = d.compat_version;
-      s.oldest_format = d.format_version;
-      s.ttl_ms = d.ttl_ms;
-      o.states.push_back(std::move(s));
-    }
+    for (const auto& d : state_decls(node)) o.states.push_back(checkpoint::describe_state(d));
     out.push_back(std::move(o));
   }
   return out;

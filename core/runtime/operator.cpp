@@ -7,11 +7,12 @@
 #include <cstring>
 
 #include "data/json_writer.h"
+#include "data/text_view.h"
 
 namespace sluice::runtime {
 namespace {
 
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
+using data::view;
 sluice_str str(std::string_view s) { return {s.data(), s.size()}; }
 
 // The instance whose function this thread is running; how calls from a plugin's own threads are told apart.

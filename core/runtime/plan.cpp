@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 
+#include "data/text_view.h"
+
 namespace sluice::runtime {
 namespace {
 
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
+using data::view;
 
 // Ids in an order in which every operator stands behind what it reads.
 std::vector<const config::OperatorSection*> topological(const config::PipelineDocument& document) {

@@ -98,11 +98,7 @@ base::Status Task::prepare(const sluice_host* host, const TaskRestore& restore) 
     event_time_ = std::move(made).value();
   }
   std::vector<bool> wanted = source_->plan->needed_below;
-  if (event_time_)
-    for (size_t f : event_time_->fields()) wanted[f] = true;
-  if (section.event_time && !section.event_time->types.empty())
-    for (size_t f = 0; f < plan_.fields.size(); ++f)
-      if (plan_.fields.path(f) == "type") wanted[f] = true;
+  if (event_time_) event_time_->mark_fields(&wanted);
   for (size_t f = 0; f < wanted.size(); ++f) {
     if (!wanted[f]) continue;
     source_set_.add(plan_.fields.path(f));

@@ -3,10 +3,12 @@
 
 #include "runtime/task.h"
 
+#include "data/text_view.h"
+
 namespace sluice::runtime {
 namespace {
 
-std::string_view view(sluice_str s) { return {s.data, s.size}; }
+using data::view;
 
 data::RowBatch without(const data::RowBatch& batch, const std::vector<bool>& bad) {
   std::vector<uint32_t> keep;

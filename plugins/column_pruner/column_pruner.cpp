@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/field_path.hpp"
+
 namespace sluice::column_pruner {
 namespace {
 
@@ -22,20 +24,6 @@ std::string_view other_case(const Value& object, std::string_view column) {
 std::string hint(const Value& object, std::string_view column) {
   const std::string_view other = other_case(object, column);
   return other.empty() ? std::string() : " (there is `" + std::string(other) + "`; `match: ignore_case` takes it)";
-}
-
-// The name of a path's last part: "a.b" is "b", "a\.b" is "a.b".
-std::string last_name(const std::string& path) {
-  std::string name;
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.')
-      name.push_back(path[++i]);
-    else if (path[i] == '.')
-      name.clear();
-    else
-      name.push_back(path[i]);
-  }
-  return name;
 }
 
 }  // namespace

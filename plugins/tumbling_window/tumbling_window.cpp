@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "sluice/field_path.hpp"
 #include "tumbling_window/group_key.h"
 
 namespace sluice::tumbling_window {
@@ -13,20 +14,6 @@ constexpr std::string_view kPartColumn = "accumulated", kPartGroupColumn = "grou
 constexpr uint64_t kCloseTag = 0, kIdleTag = 1;
 // The years 0 to 9999: what dates of four digits can say.
 constexpr int64_t kFirstTime = -62167219200000, kEndOfTimes = 253402300800000;
-
-// The name of a path's last part: "a.b" is "b", "a\.b" is "a.b".
-std::string last_name(const std::string& path) {
-  std::string name;
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '\\' && i + 1 < path.size() && path[i + 1] == '.')
-      name.push_back(path[++i]);
-    else if (path[i] == '.')
-      name.clear();
-    else
-      name.push_back(path[i]);
-  }
-  return name;
-}
 
 bool read_number(const Value& value, ExactNumber* out) {
   char text[64];
