@@ -61,6 +61,10 @@ class SourceSplits {
     const std::lock_guard lock(mutex_);
     return ended_.contains(id);
   }
+  // A lane knows its splits, and one that has none has said that it is idle. No lane gives rows before all have: else a
+  // lane that is merely slow to start would hold the watermark back, and which rows are late would depend on it.
+  void lane_ready() { ready_lanes_.fetch_add(1, std::memory_order_release); }
+  uint32_t ready_lanes() const { return ready_lanes_.load(std::memory_order_acquire); }
   // There are splits, and all of them have ended.
   bool all_ended(const std::vector<std::string>& ids) const {
     const std::lock_guard lock(mutex_);
@@ -75,6 +79,7 @@ class SourceSplits {
   std::map<std::string, uint32_t> index_;
   std::vector<std::string> ids_;
   std::set<std::string> ended_;
+  std::atomic<uint32_t> ready_lanes_{0};
 };
 
 // What one task contributes to a checkpoint.

@@ -61,6 +61,14 @@ class Mailbox {
     if (made_room && c.sender != nullptr) c.sender->wake();
     return out;
   }
+  // Takes the channel's next message if it is a kIdle.
+  bool pop_idle(size_t channel) {
+    const std::lock_guard lock(mutex_);
+    auto& queue = channels_[channel].queue;
+    if (queue.empty() || queue.front().kind != Message::Kind::kIdle) return false;
+    queue.pop_front();
+    return true;
+  }
   void command(Command c) {
     {
       const std::lock_guard lock(mutex_);

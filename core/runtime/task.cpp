@@ -233,13 +233,19 @@ base::Status Task::loop() {
         auto message = mailbox_.pop(c);
         if (!message) break;
         progress = true;
+        // A way that became idle before these rows were sent must not hold back the watermark that they are judged by.
+        for (size_t other = 0; message->kind == Message::Kind::kRows && other < inputs_.size(); ++other) {
+          Message idle{Message::Kind::kIdle, 0, {}, nullptr};
+          if (other != c && !blocked_[other] && mailbox_.pop_idle(other)) SLUICE_TRY(handle(other, idle));
+        }
         SLUICE_TRY(handle(c, *message));
       }
     }
     if (source_ != nullptr && !source_done_ && !source_held_ && !source_stopped_ && has_room()) {
       const int64_t now = job_.clock->now_ms();
       if (now >= next_discover_ms_) SLUICE_TRY(discover());
-      if (assigned_ && !clock_.slots().empty()) SLUICE_TRY(poll_source(&progress));
+      if (assigned_ && !clock_.slots().empty() && job_.sources[source_->node]->ready_lanes() == source_->plan->lanes)
+        SLUICE_TRY(poll_source(&progress));
     }
     const int64_t now = job_.clock->now_ms();
     if (now >= next_tick_ms_ || now < next_tick_ms_ - 10 * kTickMs) {
@@ -533,6 +539,11 @@ base::Status Task::discover() {
     for (size_t i = 0; i < mine.size(); ++i)
       if (std::get<2>(mine[i]) != nullptr) std::get<2>(mine[i]) = &positions[i];
     SLUICE_TRY(retrying(op, [&] { return op.assign(mine); }));
+  }
+  if (first) {
+    // A lane without splits says nothing about time.
+    if (clock_.slots().empty()) SLUICE_TRY(set_idle(*source_, true));
+    shared.lane_ready();
   }
   assigned_.store(true, std::memory_order_release);
   if (first) job_.notify();
