@@ -18,7 +18,7 @@ KINDS = ("topic_db", "cart_add")
 
 
 def _run(script, *arguments):
-    subprocess.run([sys.executable, BENCH / script, *map(str, arguments)], check=True)
+    subprocess.run([sys.executable, BENCH / script, *map(str, arguments)], check=True, stdout=sys.stderr)
 
 
 def _make(folder, messages):

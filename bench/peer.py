@@ -36,7 +36,7 @@ class Peer:
             return
         print(f"installing Flink {FLINK_VERSION} into {self.environment}", file=sys.stderr)
         shutil.rmtree(self.environment, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", self.environment], check=True)
+        subprocess.run([sys.executable, "-m", "venv", self.environment], check=True, stdout=sys.stderr)
         pip = [self.environment / "bin" / "pip", "install", "-q", "--no-deps", "--disable-pip-version-check"]
         subprocess.run(pip + [f"apache-flink-libraries=={FLINK_VERSION}"], check=True, stdout=sys.stderr)
         done.touch()

@@ -5,7 +5,8 @@
 
 Prints one JSON object per line:
   {"job","parallelism","records","sluice":{"cpu_s_per_million","records_per_s","peak_mb","first_output_s"},"peer":{...},"raw":{...}}
-and a table of ratios on stderr. A run whose output is not the oracle's does not count: null, and exit code 1.
+and on stderr a table of ratios, and for each job and parallelism whether the bars of BARS are met: they are measured, a run that misses
+one is no failure. A run whose output is not the oracle's does not count: null, and exit code 1.
 
 Whole runs are measured, from launch to exit: CPU (user + system) and peak memory as the kernel accounts them to the process,
 records per second of wall time, first output = the time at which the broker appended the first output record. The peer's
@@ -41,6 +42,7 @@ INPUTS = {"dim": ("topic_db", "id"), "dws": ("cart_add", "user_id")}  # job: kin
 PARTITIONS = 2
 START_UP_MESSAGES = 1_000
 MEASURES = ("cpu_s_per_million", "records_per_s", "peak_mb", "first_output_s")
+BARS = {"of_peer_cpu": 1 / 3, "peak_mb": 200, "first_output_s": 1}  # at most; the peer is the tuned one
 
 
 def say(text):
@@ -160,6 +162,20 @@ def table(lines, start_up):
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
 
 
+def bars(line, peer_mode):
+    """Sentences on how one run of Sluice stands to the bars."""
+    name, ours, peer = f"{line['job']} p={line['parallelism']}", line.get("sluice"), line.get("peer")
+    if not ours:
+        return []
+    values = {measure: ours[measure] for measure in ("peak_mb", "first_output_s")}
+    if peer and peer_mode == "tuned":
+        values["of_peer_cpu"] = ours["cpu_s_per_million"] / peer["cpu_s_per_million"]
+    words = {"of_peer_cpu": "CPU per record {:.1%} of tuned Flink's (bar: {:.1%})", "peak_mb": "peak memory {:.0f} MB (bar: {} MB)",
+             "first_output_s": "first output after {:.2f} s (bar: {} s)"}
+    return [f"{name}: {words[bar].format(values[bar], most)}: {'met' if values[bar] <= most else 'MISSED'}" if bar in values else
+            f"{name}: CPU beside tuned Flink's was not measured" for bar, most in BARS.items()]
+
+
 def start_up_cpu(bench, jobs, sides):
     """{(side, job): CPU seconds of a run on few messages}"""
     if not sides:
@@ -195,6 +211,9 @@ def run_all(options, bench):
             print(json.dumps(line), flush=True)
         bench.broker.delete_topic(topic)
     say(table(lines, start_up))
+    for line in lines:
+        for sentence in bars(line, options.peer_mode):
+            say(sentence)
     return 0 if complete else 1
 
 

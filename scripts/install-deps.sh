@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Installs what Sluice needs from Debian 12's own packages; does nothing, quickly, when all of it is there.
 #
-#   scripts/install-deps.sh [GROUP...]      groups: build (default), test, bench
+#   scripts/install-deps.sh [GROUP...]      groups: build (default), test, fuzz, bench, format
 #
 #   build   compiler, CMake, the libraries that Sluice links, and the tools that the demo shows its tables with
-#   test    what runs the real servers of the integration tests: Java 17 or newer, Maven, kcat
+#   test    what runs the real servers of the integration tests: Java 17 or newer, Maven, kcat, MariaDB, ClickHouse's
+#           libraries, Python's venv
+#   fuzz    clang with libFuzzer
 #   bench   what builds and runs the Flink side of the benchmark: a JDK, Maven, kcat, Python's venv
+#   format  clang-format
 #
 # Needs root, or sudo, only when something is missing.
 set -euo pipefail
@@ -14,9 +17,12 @@ declare -A groups=(
   [build]="build-essential cmake ninja-build ccache pkg-config make
     libboost-dev libyaml-cpp-dev librdkafka-dev rapidjson-dev librocksdb-dev catch2 libsimdjson-dev libcli11-dev
     libspdlog-dev libfmt-dev libsqlite3-dev libcpp-httplib-dev prometheus-cpp-dev libhowardhinnant-date-dev
-    libcurl4-openssl-dev libssl-dev tzdata sqlite3 python3"
-  [test]="java maven kcat util-linux"
+    libcurl4-openssl-dev libmariadb-dev libprotobuf-dev protobuf-compiler libssl-dev zlib1g-dev tzdata sqlite3 python3"
+  [test]="java maven kcat util-linux mariadb-server mariadb-client libaio1 libnuma1 unzip
+    clickhouse-common python3-venv openssl curl"
+  [fuzz]="clang-14 libclang-rt-14-dev"
   [bench]="jdk maven kcat python3-venv"
+  [format]="clang-format"
 )
 
 # A Java that is already there, from wherever it came, is as good as Debian's.

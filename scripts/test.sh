@@ -13,7 +13,7 @@ finished=()
 finish() {
   rm -f "$log"
   # ctest stops the servers itself unless it was interrupted.
-  KAFKA_DATA=$PWD/build/release/services/kafka tests/services/kafka/kafka.sh clean >/dev/null 2>&1 || true
+  tests/services/clean.sh build/release/services >/dev/null 2>&1 || true
 }
 trap finish EXIT
 trap 'exit 130' INT TERM

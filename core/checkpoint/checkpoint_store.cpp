@@ -124,8 +124,11 @@ base::Status CheckpointStore::Impl::remove_unreferenced() {
 
 // First the name goes, at once and durably; then the contents; shared files last: at no moment does a checkpoint that
 // can be seen refer to something that was removed.
-base::Status CheckpointStore::Impl::remove_checkpoint(uint64_t number) {
+base::Status CheckpointStore::Impl::remove_checkpoint(uint64_t number, Pinned pinned) {
   SLUICE_TRY(rename_path(dir.checkpoint(number), dir.removed(number)));
+  // Another process may have pinned it since it was looked at; from here on none can.
+  if (pinned == Pinned::kStays && ::access((dir.removed(number) + "/" + kPinName).c_str(), F_OK) == 0)
+    return rename_path(dir.removed(number), dir.checkpoint(number));
   SLUICE_TRY(sync_directory(dir.path()));
   shared_of.erase(number);
   SLUICE_FAILPOINT("checkpoint.in_retention");
@@ -140,19 +143,24 @@ base::Status CheckpointStore::Impl::retain() {
   auto numbers = dir.numbers(Kind::kCheckpoint);
   if (!numbers.is_ok()) return numbers.status();
   uint32_t restorable = 0;
+  uint32_t of_this_lineage = 0;
   bool removed = false;
   for (auto it = numbers->rbegin(); it != numbers->rend(); ++it) {
     if (!shared_of.contains(*it)) continue;  // what cannot be read is for people to remove
     if (restorable >= options.keep) {
       if (is_pinned(*it)) continue;
+      // `--from` may name it again, and newer ones than it are still there.
+      if (*it == record.parent_number && of_this_lineage < options.keep) continue;
       SLUICE_FAILPOINT("checkpoint.before_retention");
-      SLUICE_TRY(remove_checkpoint(*it));
+      SLUICE_TRY(remove_checkpoint(*it, Pinned::kStays));
       removed = true;
       continue;
     }
     Manifest manifest;
     bool foreign = false;
-    if (dir.verify(*it, /*with_contents=*/false, &manifest, &foreign).is_ok()) ++restorable;
+    if (!dir.verify(*it, /*with_contents=*/false, &manifest, &foreign).is_ok()) continue;
+    ++restorable;
+    if (manifest.lineage == record.lineage) ++of_this_lineage;
   }
   if (!removed) return base::Status::ok();
   SLUICE_FAILPOINT("checkpoint.before_shared_removal");
@@ -226,24 +234,48 @@ base::Result<Manifest> CheckpointStore::load_verified(uint64_t number) const {
   return load(number);
 }
 
-base::Result<Manifest> CheckpointStore::latest() const { return impl_->newest(/*skip_damaged=*/false, nullptr); }
+base::Result<Manifest> CheckpointStore::latest(std::vector<uint64_t>* abandoned) const {
+  return impl_->newest(/*skip_damaged=*/false, nullptr, abandoned);
+}
 base::Result<Manifest> CheckpointStore::latest_usable(std::vector<std::string>* skipped) const {
-  return impl_->newest(/*skip_damaged=*/true, skipped);
+  return impl_->newest(/*skip_damaged=*/true, skipped, nullptr);
 }
 
-base::Result<Manifest> CheckpointStore::Impl::newest(bool skip_damaged, std::vector<std::string>* skipped) const {
+std::string CheckpointStore::Impl::parent_is_gone(const StoreRecord& now, uint64_t newest) const {
+  return fmt::format(
+      "checkpoint {}, from which the last run started, is not in {} any more; checkpoint {} is of the run before that "
+      "one: --from {} goes on from it",
+      now.parent_number, dir.path(), newest, newest);
+}
+
+bool CheckpointStore::Impl::is_abandoned(uint64_t number, const StoreRecord& now) const {
+  if (now.lineage.empty() || number <= now.parent_number) return false;
+  const auto manifest = dir.read_manifest(number);
+  return manifest.is_ok() && manifest->lineage != now.lineage;
+}
+
+base::Result<Manifest> CheckpointStore::Impl::newest(bool skip_damaged, std::vector<std::string>* skipped,
+                                                     std::vector<uint64_t>* abandoned) const {
   auto numbers = dir.numbers(Kind::kCheckpoint);
   if (!numbers.is_ok()) return numbers.status();
   std::vector<std::string> problems;
-  uint64_t expected = 0;
+  StoreRecord now;
   {
     const std::lock_guard guard(mutex);
-    expected = record.last_complete;
+    now = record;
   }
-  if (expected > (numbers->empty() ? 0 : numbers->back())) {
-    problems.push_back(fmt::format("checkpoint {} was completed but is not in {} any more", expected, dir.path()));
+  if (now.last_complete > (numbers->empty() ? 0 : numbers->back())) {
+    problems.push_back(
+        fmt::format("checkpoint {} was completed but is not in {} any more", now.last_complete, dir.path()));
   }
+  std::vector<uint64_t> passed_over;
   for (auto it = numbers->rbegin(); it != numbers->rend(); ++it) {
+    if (problems.empty() && is_abandoned(*it, now)) {
+      passed_over.push_back(*it);
+      continue;
+    }
+    if (problems.empty() && !passed_over.empty() && *it < now.parent_number)
+      problems.push_back(parent_is_gone(now, passed_over.front()));
     Manifest manifest;
     bool foreign = false;
     const VerifyReport report = dir.verify(*it, /*with_contents=*/true, &manifest, &foreign);
@@ -254,12 +286,18 @@ base::Result<Manifest> CheckpointStore::Impl::newest(bool skip_damaged, std::vec
     }
     if (problems.empty() || skip_damaged) {
       if (skipped != nullptr) *skipped = std::move(problems);
+      if (abandoned != nullptr) *abandoned = std::move(passed_over);
       return manifest;
     }
     return base::Status::fatal(
-        fmt::format("{}\nthe newest usable checkpoint before it is {}", fmt::join(problems, "\n"), *it));
+        fmt::format("{}\nthe newest usable checkpoint before it is {}: --from {}", fmt::join(problems, "\n"), *it, *it));
   }
-  if (problems.empty()) return Manifest{};
+  if (problems.empty() && !passed_over.empty() && now.parent_number != 0)
+    problems.push_back(parent_is_gone(now, passed_over.front()));
+  if (problems.empty()) {
+    if (abandoned != nullptr) *abandoned = std::move(passed_over);
+    return Manifest{};
+  }
   return base::Status::fatal(fmt::format("{}\nthere is no usable checkpoint before it", fmt::join(problems, "\n")));
 }
 
@@ -276,10 +314,15 @@ base::Status CheckpointStore::begin_run(const Manifest* restored) {
     record.parent_lineage = restored != nullptr ? restored->lineage : "";
     record.parent_number = restored != nullptr ? restored->number : 0;
   }
-  SLUICE_TRY(impl_->dir.write_record(record));
   impl_->record = std::move(record);
   impl_->run_began = true;
   return base::Status::ok();
+}
+
+base::Status CheckpointStore::confirm_run() {
+  SLUICE_TRY(impl_->writable());
+  const std::lock_guard guard(impl_->mutex);
+  return impl_->dir.write_record(impl_->record);
 }
 
 std::string CheckpointStore::lineage() const {
@@ -323,8 +366,7 @@ std::string CheckpointStore::path_of(const Manifest& manifest, std::string_view 
   return impl_->dir.checkpoint(manifest.number) + "/" + std::string(file);
 }
 
-base::Status CheckpointStore::pin(uint64_t number) {
-  SLUICE_TRY(impl_->writable());
+base::Status CheckpointStore::pin(uint64_t number) const {
   const std::lock_guard guard(impl_->mutex);
   if (::access(impl_->dir.checkpoint(number).c_str(), F_OK) != 0) {
     return base::Status::fatal(fmt::format("there is no checkpoint {} in {}", number, dir()));
@@ -333,9 +375,11 @@ base::Status CheckpointStore::pin(uint64_t number) {
   return sync_directory(impl_->dir.checkpoint(number));
 }
 
-base::Status CheckpointStore::unpin(uint64_t number) {
-  SLUICE_TRY(impl_->writable());
+base::Status CheckpointStore::unpin(uint64_t number) const {
   const std::lock_guard guard(impl_->mutex);
+  if (::access(impl_->dir.checkpoint(number).c_str(), F_OK) != 0) {
+    return base::Status::fatal(fmt::format("there is no checkpoint {} in {}", number, dir()));
+  }
   const std::string path = impl_->dir.checkpoint(number) + "/" + kPinName;
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return file_error(errno, "cannot remove " + path);
   return base::Status::ok();
@@ -357,7 +401,7 @@ base::Status CheckpointStore::remove(uint64_t number) {
     SLUICE_TRY(impl_->dir.write_record(record));
     impl_->record = std::move(record);
   }
-  SLUICE_TRY(impl_->remove_checkpoint(number));
+  SLUICE_TRY(impl_->remove_checkpoint(number, Impl::Pinned::kGoes));
   // Files kept for a manifest that cannot be read are free when the last such manifest is gone.
   auto left = impl_->dir.numbers(Kind::kCheckpoint);
   if (!left.is_ok()) return left.status();

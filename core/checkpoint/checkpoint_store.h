@@ -67,7 +67,7 @@ class PendingCheckpoint {
   base::Status add_lane_state(const state::SnapshotFiles& snapshot);
   // Rows of the epoch for a sink that writes after the checkpoint. The file is linked or copied: do not
   // write to it any more.
-  base::Status add_spool(const std::string& operator_id, uint32_t lane, uint64_t rows, const std::string& path);
+  base::Status add_spool(const std::string& operator_id, uint32_t lane, uint64_t checkpoint, uint64_t rows, const std::string& path);
   // Anything else that belongs to the checkpoint; `name` is unique within its kind, without '/'.
   base::Status add_file(const std::string& kind, const std::string& name, const std::string& path);
   // Writes the manifest and makes the checkpoint durable; then retention runs. number, lineage, parent, created_ms,
@@ -89,7 +89,7 @@ class CheckpointStore {
   // Creates the directory when needed, takes the lock (kFatal with the holder's pid when another process has it),
   // removes what crashed processes left behind.
   static base::Result<std::unique_ptr<CheckpointStore>> open(const std::string& dir, StoreOptions options = {});
-  // For list, load, verify, latest beside a running process: takes no lock, changes nothing.
+  // For list, load, verify, latest, pin and unpin beside a running process: takes no lock, and but for pins changes nothing.
   static base::Result<std::unique_ptr<CheckpointStore>> open_read_only(const std::string& dir);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -103,13 +103,18 @@ class CheckpointStore {
   base::Result<Manifest> load_verified(uint64_t number) const;  // kFatal: names number and damage
   // The newest checkpoint, verified. number 0 and an empty lineage: the store has none. When the newest one is damaged
   // or foreign: kFatal with its number, file, expected and found, and the newest usable one before it.
-  base::Result<Manifest> latest() const;
+  // A run that began a lineage and ended before its first checkpoint left newer ones of another lineage: they are
+  // passed over (*abandoned gets their numbers, the newest first) for the one that it had started from.
+  base::Result<Manifest> latest(std::vector<uint64_t>* abandoned = nullptr) const;
   // As latest(), but takes the newest usable one; *skipped gets a line for each that is not. None usable: kFatal.
   base::Result<Manifest> latest_usable(std::vector<std::string>* skipped) const;
 
   // Says what this run starts from; before the first reserve_number(). The lineage is kept when `restored` is the
   // newest checkpoint in the store and of the store's lineage, else a new one begins. Null: from scratch.
   base::Status begin_run(const Manifest* restored);
+  // Makes that durable: from now on the next run starts from there too, unless this one completes a checkpoint. For the
+  // moment when nothing can refuse the start any more.
+  base::Status confirm_run();
   std::string lineage() const;
 
   // The next number, durably counted: never given again, whatever happens to the checkpoint.
@@ -123,8 +128,8 @@ class CheckpointStore {
   // Path of a spool or extra file.
   std::string path_of(const Manifest& manifest, std::string_view file) const;
 
-  base::Status pin(uint64_t number);  // retention leaves it alone
-  base::Status unpin(uint64_t number);
+  base::Status pin(uint64_t number) const;  // retention leaves it alone, that of another process included
+  base::Status unpin(uint64_t number) const;
   base::Status remove(uint64_t number);   // also a damaged or foreign one
   base::Status retention_status() const;  // of the last retention
   uint64_t shared_bytes() const;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 namespace sluice::checkpoint {
 namespace {
@@ -65,8 +66,24 @@ base::Status sync_file(const std::string& path) { return sync(path, O_RDONLY); }
 
 base::Status create_directory(const std::string& dir) {
   std::error_code ec;
+  std::vector<fs::path> made;
+  for (fs::path p = dir; !p.empty() && !fs::exists(p, ec); p = p.parent_path()) made.push_back(p);
   fs::create_directories(dir, ec);
-  return ec ? file_error(ec.value(), "cannot create " + dir) : base::Status::ok();
+  if (ec) return file_error(ec.value(), "cannot create " + dir);
+  for (const fs::path& p : made) SLUICE_TRY(sync_directory(p.has_parent_path() ? p.parent_path() : "."));
+  return base::Status::ok();
+}
+
+base::Status check_writable(const std::string& dir) {
+  fs::path there = dir;
+  while (::access(there.c_str(), F_OK) != 0) {
+    if (errno != ENOENT) return file_error(errno, "cannot use " + dir);
+    there = there.has_parent_path() ? there.parent_path() : ".";
+  }
+  std::error_code ignored;
+  if (!fs::is_directory(there, ignored)) return base::Status::fatal(there.string() + " is not a folder");
+  if (::access(there.c_str(), W_OK | X_OK) == 0) return base::Status::ok();
+  return file_error(errno, there == fs::path(dir) ? "cannot write in " + dir : "cannot create " + dir + " in " + there.string());
 }
 
 base::Status write_file(const std::string& path, std::string_view content) {

@@ -13,7 +13,9 @@ base::Status file_error(int error, const std::string& what);
 
 base::Status sync_directory(const std::string& dir);
 base::Status sync_file(const std::string& path);
-base::Status create_directory(const std::string& dir);  // exists already: OK; parents are made too
+base::Status create_directory(const std::string& dir);  // exists already: OK; parents are made too; all of them synced
+// Could create_directory(dir) do its work, and files be made in it? Changes nothing.
+base::Status check_writable(const std::string& dir);
 // Writes a new file and syncs it; not the directory.
 base::Status write_file(const std::string& path, std::string_view content);
 // Replaces `path` as a whole: temporary name, sync, rename, sync of the directory.

@@ -1,7 +1,6 @@
 // What a checkpoint consists of; manifest.json. Format: docs/on-disk-formats.md.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +29,7 @@ struct ManifestOperator {
   uint32_t parallelism = 1;
   std::string key;      // text of the key declaration; empty: none
   uint64_t timers = 0;  // pending, all lanes
+  std::string inputs;   // ids of the operators it reads, with commas between them; empty: none, or not known
   std::vector<ManifestState> states;
 };
 
@@ -38,6 +38,7 @@ struct ManifestSplit {
   std::string position;       // opaque bytes (base64 in JSON)
   std::string position_text;  // for people
   uint32_t position_version = 1;
+  uint32_t lane = 0;  // that read it
   int64_t max_event_time_ms = INT64_MIN;  // INT64_MIN: none seen
   bool snapshot_complete = false;
   bool ended = false;
@@ -45,6 +46,7 @@ struct ManifestSplit {
 struct ManifestSource {
   std::string operator_id;
   std::vector<ManifestSplit> splits;
+  bool started = false;  // each lane had been given its splits, in this run or before: what comes later was added
 };
 
 struct ManifestWatermark {
@@ -82,6 +84,7 @@ struct ManifestStore {
 struct ManifestSpool {
   std::string operator_id;
   uint32_t lane = 0;
+  uint64_t checkpoint = 0;  // whose barrier ended it, and under whose number the sink gets it: this one or an earlier one
   std::string file;  // relative to the checkpoint's folder
   std::string sha256;
   uint64_t size = 0;
@@ -111,9 +114,8 @@ struct Manifest {
   std::vector<ManifestGate> gates;
   std::vector<ManifestStore> stores;     // one for each of `lanes`
   std::vector<ManifestLane> lanes;       // filled by PendingCheckpoint
-  std::vector<ManifestSpool> spools;     // filled by PendingCheckpoint
+  std::vector<ManifestSpool> spools;     // filled by PendingCheckpoint; those of a lane oldest first
   std::vector<ManifestExtraFile> files;  // filled by PendingCheckpoint
-  std::map<std::string, std::string> extra;
 
   const ManifestOperator* find_operator(std::string_view id) const;
   const ManifestSource* find_source(std::string_view operator_id) const;

@@ -5,6 +5,7 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
@@ -155,6 +156,7 @@ void read_operator(JsonIn& in, const rapidjson::Value& json, ManifestOperator& o
   in.get(json, "parallelism", &op.parallelism);
   in.get(json, "key", &op.key);
   in.get(json, "timers", &op.timers);
+  in.get(json, "inputs", &op.inputs, false);
   in.list(json, "states", &op.states, [&](const rapidjson::Value& s, ManifestState& state) {
     in.get(s, "name", &state.name);
     in.get(s, "kind", &state.kind);
@@ -175,10 +177,14 @@ void read_source(JsonIn& in, const rapidjson::Value& json, ManifestSource& sourc
     if (!base64_decode(position, &split.position)) in.fail("field \"position\" is not base64");
     in.get(s, "position_text", &split.position_text);
     in.get(s, "position_version", &split.position_version);
+    in.get(s, "lane", &split.lane);
     in.get(s, "max_event_time_ms", &split.max_event_time_ms, false);
     in.get(s, "snapshot_complete", &split.snapshot_complete);
     in.get(s, "ended", &split.ended);
   });
+  // Older checkpoints do not say it.
+  source.started = std::any_of(source.splits.begin(), source.splits.end(), [](const ManifestSplit& s) { return !s.position.empty(); });
+  in.get(json, "started", &source.started, false);
 }
 
 void read_body(JsonIn& in, const rapidjson::Value& json, Manifest& m) {
@@ -221,6 +227,7 @@ void read_body(JsonIn& in, const rapidjson::Value& json, Manifest& m) {
   in.list(json, "spools", &m.spools, [&](const auto& j, ManifestSpool& spool) {
     in.get(j, "operator", &spool.operator_id);
     in.get(j, "lane", &spool.lane);
+    in.get(j, "checkpoint", &spool.checkpoint);
     in.get_path(j, "file", &spool.file);
     in.get_file(j, &spool.sha256, &spool.size);
     in.get(j, "rows", &spool.rows);
@@ -230,13 +237,6 @@ void read_body(JsonIn& in, const rapidjson::Value& json, Manifest& m) {
     in.get_path(j, "file", &file.file);
     in.get_file(j, &file.sha256, &file.size);
   });
-  if (const rapidjson::Value* extra = in.field(json, "extra", false); extra != nullptr && extra->IsObject()) {
-    for (const auto& member : extra->GetObject()) {
-      if (!member.value.IsString()) return in.fail("a value in \"extra\" is not a string");
-      m.extra.emplace(std::string(member.name.GetString(), member.name.GetStringLength()),
-                      std::string(member.value.GetString(), member.value.GetStringLength()));
-    }
-  }
 }
 
 }  // namespace
@@ -264,6 +264,7 @@ std::string write_manifest(const Manifest& m) {
       out.put("parallelism", op.parallelism);
       out.put("key", op.key);
       out.put("timers", op.timers);
+      out.put("inputs", op.inputs);
       out.list("states", op.states, [&](const ManifestState& state) {
         out.put("name", state.name);
         out.put("kind", state.kind);
@@ -281,10 +282,12 @@ std::string write_manifest(const Manifest& m) {
         out.put("position", base64_encode(split.position));
         out.put("position_text", split.position_text);
         out.put("position_version", split.position_version);
+        out.put("lane", split.lane);
         out.put_time("max_event_time_ms", split.max_event_time_ms);
         out.put("snapshot_complete", split.snapshot_complete);
         out.put("ended", split.ended);
       });
+      out.put("started", source.started);
     });
     out.list("watermarks", m.watermarks, [&](const ManifestWatermark& w) {
       out.put("operator", w.operator_id);
@@ -314,6 +317,7 @@ std::string write_manifest(const Manifest& m) {
     out.list("spools", m.spools, [&](const ManifestSpool& spool) {
       out.put("operator", spool.operator_id);
       out.put("lane", spool.lane);
+      out.put("checkpoint", spool.checkpoint);
       out.put("file", spool.file);
       write_file_fields(out, spool.sha256, spool.size);
       out.put("rows", spool.rows);
@@ -322,10 +326,6 @@ std::string write_manifest(const Manifest& m) {
       out.put("kind", file.kind);
       out.put("file", file.file);
       write_file_fields(out, file.sha256, file.size);
-    });
-    out.key("extra");
-    out.object([&] {
-      for (const auto& [key, value] : m.extra) out.put(key, value);
     });
   });
   return fmt::format("{}{}{}{}{}", kHead, sha256_of(out.text()), kMiddle, out.text(), kTail);
@@ -346,7 +346,7 @@ base::Result<Manifest> read_manifest(std::string_view text) {
     return damaged(fmt::format("expected sha256 {}, found {}", expected, found));
   }
   rapidjson::Document json;
-  json.Parse<rapidjson::kParseFullPrecisionFlag>(body.data(), body.size());
+  json.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
   if (json.HasParseError()) {
     return damaged(fmt::format("not JSON at byte {}: {}", json.GetErrorOffset(),
                                rapidjson::GetParseError_En(json.GetParseError())));

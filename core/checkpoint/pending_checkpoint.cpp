@@ -182,11 +182,12 @@ base::Status PendingCheckpoint::add_lane_state(const state::SnapshotFiles& snaps
   return base::Status::ok();
 }
 
-base::Status PendingCheckpoint::add_spool(const std::string& operator_id, uint32_t lane, uint64_t rows,
+base::Status PendingCheckpoint::add_spool(const std::string& operator_id, uint32_t lane, uint64_t checkpoint, uint64_t rows,
                                           const std::string& path) {
   ManifestSpool spool;
   spool.operator_id = operator_id;
   spool.lane = lane;
+  spool.checkpoint = checkpoint;
   spool.rows = rows;
   {
     const std::lock_guard guard(impl_->mutex);
@@ -235,7 +236,7 @@ base::Result<Manifest> PendingCheckpoint::complete(Manifest manifest) {
     const auto by_lane = [](const auto& a, const auto& b) { return a.lane < b.lane; };
     std::sort(impl_->lanes.begin(), impl_->lanes.end(), by_lane);
     std::sort(impl_->spools.begin(), impl_->spools.end(), [](const ManifestSpool& a, const ManifestSpool& b) {
-      return std::tie(a.operator_id, a.lane) < std::tie(b.operator_id, b.lane);
+      return std::tie(a.operator_id, a.lane, a.checkpoint) < std::tie(b.operator_id, b.lane, b.checkpoint);
     });
     manifest.lanes = impl_->lanes;
     manifest.spools = impl_->spools;

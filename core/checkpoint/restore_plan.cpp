@@ -49,6 +49,8 @@ class Planner {
   std::string renamed_to(const ManifestOperator& gone) const;
   void match_operator(const std::string& id);
   void match_states(const ManifestOperator& stored, const ManifestOperator& now);
+  void match_order();
+  void match_broadcast();
   std::string text() const;
 
   const Manifest& manifest_;
@@ -161,6 +163,8 @@ void Planner::match_operator(const std::string& id) {
   const bool holds = held(id).any();
   if (dropped(id)) {
     if (holds) drop(id, describe(id));
+    if (now != nullptr && held(id).splits > 0)
+      plan_.notes.push_back(fmt::format("\"{}\" begins at its start option; rows that it gives again are late where their windows have closed", id));
     if (now != nullptr) plan_.started_empty.push_back(id);
     return;
   }
@@ -232,6 +236,64 @@ void Planner::match_operator(const std::string& id) {
   if (holds) plan_.restored.push_back(id);
 }
 
+// Does `id` read, over however many operators, what `source` gives? Rows of the broadcast side are not its input.
+bool reads_from(const std::vector<ManifestOperator>& operators, std::string_view id, std::string_view source) {
+  std::vector<std::string_view> open{id};
+  std::set<std::string_view> seen;
+  while (!open.empty()) {
+    const std::string_view next = open.back();
+    open.pop_back();
+    const auto op = std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return o.id == next; });
+    if (op == operators.end()) continue;
+    for (std::string_view rest = op->inputs; !rest.empty();) {
+      const std::string_view input = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), input.size() + 1));
+      if (input == source) return true;
+      if (seen.insert(input).second) open.push_back(input);
+    }
+  }
+  return false;
+}
+
+// Operators with state that changed places: the state of each was made of other rows than it would get now.
+void Planner::match_order() {
+  const auto keeps_state = [&](const ManifestOperator& op) {
+    return !op.states.empty() && current_operator(op.id) != nullptr && !drop_states_.contains(op.id);
+  };
+  for (const ManifestOperator& later : manifest_.operators) {
+    if (!keeps_state(later)) continue;
+    for (const ManifestOperator& earlier : manifest_.operators) {
+      if (!keeps_state(earlier) || !reads_from(manifest_.operators, later.id, earlier.id) ||
+          !reads_from(current_.operators, earlier.id, later.id))
+        continue;
+      problem(fmt::format(
+          "operator \"{0}\" read what \"{1}\" gave, now \"{1}\" reads what \"{0}\" gives: their state belongs to other "
+          "rows. To give it up: --drop-state {0} --drop-state {1}",
+          later.id, earlier.id));
+    }
+  }
+}
+
+// A broadcast state that starts empty is filled by its sources alone: when they go on behind what they have read, it would
+// stay empty, and the gate would open on nothing.
+void Planner::match_broadcast() {
+  for (const auto& [id, sources] : current_.broadcast_sources) {
+    const ManifestOperator* now = current_operator(id);
+    const ManifestOperator* stored = manifest_.find_operator(id);
+    const auto starts_empty = [&](const ManifestState& state) {
+      if (state.kind != state::to_string(state::StateKind::kBroadcast)) return false;
+      return stored == nullptr || drop_states_.contains(id) || drop_states_.contains(id + "/" + state.name) ||
+             std::none_of(stored->states.begin(), stored->states.end(), [&](const auto& s) { return s.name == state.name; });
+    };
+    if (now == nullptr || std::none_of(now->states.begin(), now->states.end(), starts_empty)) continue;
+    for (const std::string& source : sources)
+      if (held(source).splits > 0 && !drop_states_.contains(source))
+        problem(fmt::format("the broadcast state of operator \"{0}\" starts empty, but its source \"{1}\" goes on behind what it has read, so "
+                            "nothing would fill it. To read \"{1}\" from its start again: --drop-state {1}",
+                            id, source));
+  }
+}
+
 base::Result<RestorePlan> Planner::plan() {
   plan_.number = manifest_.number;
   plan_.rescale = manifest_.parallelism != current_.parallelism;
@@ -248,6 +310,7 @@ base::Result<RestorePlan> Planner::plan() {
 
   const std::set<std::string> stored = stored_ids();
   for (const std::string& id : stored) match_operator(id);
+  match_order();
   for (const ManifestOperator& op : current_.operators) {
     if (stored.contains(op.id)) continue;
     const bool source =
@@ -260,8 +323,10 @@ base::Result<RestorePlan> Planner::plan() {
     plan_.notes.push_back(fmt::format("operator \"{}\" is new and {}", op.id,
                                       source ? "begins at its start option" : "starts with empty state"));
   }
+  match_broadcast();
   for (const std::string& what : drop_states_) {
-    // Not an error: it was given when the state was still there, and the command is being repeated.
+    // Not an error: it was given when the state was still there, and the command is being repeated. Names that the
+    // pipeline does not have either are refused before.
     if (!used_.contains(what))
       plan_.notes.push_back(fmt::format("--drop-state {}: the checkpoint has no such operator or state", what));
   }
@@ -307,6 +372,22 @@ ManifestState describe_state(const std::vector<state::StoredState>& of_lanes, ui
 base::Result<RestorePlan> plan_restore(const Manifest& manifest, const CurrentPipeline& current,
                                        const std::vector<std::string>& drop_states) {
   return Planner(manifest, current, drop_states).plan();
+}
+
+void forget_dropped(Manifest& manifest, const std::vector<std::string>& drop_states) {
+  const auto forget = [&](auto& entries) {
+    std::erase_if(entries, [&](const auto& entry) {
+      return std::find(drop_states.begin(), drop_states.end(), entry.operator_id) != drop_states.end();
+    });
+  };
+  forget(manifest.sources);
+  forget(manifest.spools);
+  forget(manifest.watermarks);
+  // One state is enough: nothing may pass before it is filled again.
+  std::erase_if(manifest.gates, [&](const ManifestGate& gate) {
+    return std::any_of(drop_states.begin(), drop_states.end(),
+                       [&](const std::string& what) { return what.substr(0, what.find('/')) == gate.operator_id; });
+  });
 }
 
 }  // namespace sluice::checkpoint

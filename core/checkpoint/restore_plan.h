@@ -1,6 +1,7 @@
 // Does a checkpoint fit a pipeline, and what happens to its state.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct CurrentPipeline {
   uint32_t key_groups = 128;
   std::vector<ManifestOperator> operators;
   std::vector<std::string> source_ids;  // operators whose positions are restored
+  // By operator with a broadcast side: the sources that this side's rows come from.
+  std::map<std::string, std::vector<std::string>> broadcast_sources;
 };
 
 // Plain value.
@@ -39,5 +42,9 @@ struct RestorePlan {
 // drop_states: from --drop-state, "operator" or "operator/state". kFatal: every reason, one per line, with the way out.
 base::Result<RestorePlan> plan_restore(const Manifest& manifest, const CurrentPipeline& current,
                                        const std::vector<std::string>& drop_states);
+
+// Takes out what `manifest` holds of the operators that `drop_states` (of a plan) names as a whole, besides their state:
+// positions, rows that may not have been written yet, watermarks; and the gates of those of which it names any state.
+void forget_dropped(Manifest& manifest, const std::vector<std::string>& drop_states);
 
 }  // namespace sluice::checkpoint

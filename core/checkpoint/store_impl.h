@@ -40,11 +40,16 @@ struct CheckpointStore::Impl {
 
   base::Status writable() const;
   base::Status clean_up();                          // what crashed processes left
-  base::Status remove_checkpoint(uint64_t number);  // the folder; mutex held
+  enum class Pinned { kStays, kGoes };
+  base::Status remove_checkpoint(uint64_t number, Pinned pinned);  // the folder; mutex held
   base::Status remove_unreferenced();               // shared files; mutex held
   base::Status retain();                            // mutex held
   bool is_pinned(uint64_t number) const;
-  base::Result<Manifest> newest(bool skip_damaged, std::vector<std::string>* skipped) const;
+  base::Result<Manifest> newest(bool skip_damaged, std::vector<std::string>* skipped,
+                                std::vector<uint64_t>* abandoned) const;
+  // The checkpoint is of a lineage that the last run had left, and newer than the one that run started from.
+  bool is_abandoned(uint64_t number, const StoreRecord& now) const;
+  std::string parent_is_gone(const StoreRecord& now, uint64_t newest) const;
 };
 
 }  // namespace sluice::checkpoint

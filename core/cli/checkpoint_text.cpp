@@ -28,6 +28,10 @@ std::string short_lineage(const std::string& lineage) { return printable(lineage
 
 }  // namespace
 
+bool is_checkpoint_number(const std::string& text) {
+  return !text.empty() && text.size() <= 19 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 std::string checkpoint_list_text(const std::string& dir, const std::vector<CheckpointInfo>& all) {
   if (all.empty()) return dir + " holds no checkpoint\n";
   std::string out =

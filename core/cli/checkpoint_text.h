@@ -8,6 +8,9 @@
 
 namespace sluice::cli {
 
+// As the user writes it: digits only, and no more of them than a number can have.
+bool is_checkpoint_number(const std::string& text);
+
 std::string checkpoint_list_text(const std::string& dir, const std::vector<checkpoint::CheckpointInfo>& all);
 std::string checkpoint_list_json(const std::string& dir, const std::vector<checkpoint::CheckpointInfo>& all);
 std::string manifest_text(const checkpoint::Manifest& manifest);

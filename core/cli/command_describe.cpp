@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/operator_page.h"
+#include "cli/pipeline_page.h"
 #include "cli/pipeline_schema.h"
 #include "cli/program_folders.h"
 #include "config/nearest_name.h"
@@ -86,9 +87,21 @@ int write_pages(const Operators& operators, const DescribeArguments& arguments) 
   return written ? kExitOk : kExitFailed;
 }
 
+// `sluice describe pipeline`: the keys of pipeline files themselves.
+int describe_pipeline(const DescribeArguments& arguments) {
+  if (!arguments.out.empty() || (arguments.format != "text" && arguments.format != "markdown"))
+    return complain("\"pipeline\" is described as --format text or markdown, on standard output; --all --format schema is for editors");
+  std::fputs((arguments.format == "markdown" ? pipeline_markdown() : pipeline_text()).c_str(), stdout);
+  return kExitOk;
+}
+
 int describe(const DescribeArguments& arguments) {
-  if (arguments.types.empty() == !arguments.all)
+  if (arguments.types.empty() && !arguments.all)
     return complain("name an operator, or give --all (see \"sluice plugins\")");
+  if (!arguments.types.empty() && arguments.all)
+    return complain("--all is every operator: leave it out, or the operators that are named (" + arguments.types.front() +
+                    (arguments.types.size() > 1 ? ", …)" : ")"));
+  if (arguments.types == std::vector<std::string>{"pipeline"}) return describe_pipeline(arguments);
   plugin::PluginRegistry registry;
   const base::Status loaded =
       registry.load_folders(plugin_folders(arguments.plugin_folders, {}), {.probe_first = true});
@@ -117,7 +130,7 @@ int describe(const DescribeArguments& arguments) {
 void add_describe_command(CLI::App& app, Action* action) {
   CLI::App* command = app.add_subcommand("describe", "Show what an operator does and what it can be told");
   const auto arguments = std::make_shared<DescribeArguments>();
-  command->add_option("OPERATOR", arguments->types, "Types of operators, such as kafka.source");
+  command->add_option("OPERATOR", arguments->types, "Types of operators, such as kafka.source; \"pipeline\": the keys of pipeline files");
   command->add_flag("--all", arguments->all, "All operators");
   command->add_option("--format", arguments->format, "text, markdown, json, or schema (JSON Schema)")
       ->type_name("FORMAT")
@@ -130,6 +143,7 @@ void add_describe_command(CLI::App& app, Action* action) {
   command->footer(
       "\nExamples:\n"
       "  sluice describe tumbling_window\n"
+      "  sluice describe pipeline                                       # every key of a pipeline file\n"
       "  sluice describe --all --format markdown --out docs/operators\n"
       "  sluice describe --all --format schema > pipeline.schema.json   # for editors that know JSON Schema");
   command->callback([action, arguments] { *action = [arguments] { return describe(*arguments); }; });

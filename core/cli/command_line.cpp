@@ -23,7 +23,7 @@ First steps:
   sluice checkpoints list pipeline.yaml  what it would go on from
 
 Exit status:
-  0    finished; or stopped by SIGTERM or SIGINT after a final checkpoint
+  0    finished; or stopped by SIGTERM, SIGINT or SIGHUP after a final checkpoint
   1    failed
   2    wrong arguments, or errors in a pipeline file
   3    checkpoints are in use, damaged, or cannot be restored as they are
@@ -32,6 +32,7 @@ Exit status:
 
 Environment:
   SLUICE_PLUGIN_PATH   more folders with plugins, separated by ':'
+  SLUICE_DEBUG_PLUGINS 1: every command that runs pipelines does so as with "run --debug-plugins"
   ${NAME}              in a pipeline file is replaced by the variable NAME; ${NAME:-default} if it may be missing
 
 Paths in a pipeline file are relative to the working directory.)";
@@ -102,6 +103,7 @@ int run_command_line(std::vector<std::string> arguments) {
   Action action;
   add_run_command(app, &action);
   add_validate_command(app, &action);
+  add_test_command(app, &action);
   add_plugins_command(app, &action);
   add_describe_command(app, &action);
   add_checkpoints_command(app, &action);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/checkpoint_text.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log_setup.h"
@@ -18,6 +19,7 @@
 #include "observe/http_endpoint.h"
 #include "observe/progress_reporter.h"
 #include "observe/progress_view.h"
+#include "runtime/handed_out.h"
 #include "runtime/job.h"
 
 namespace sluice::cli {
@@ -28,6 +30,7 @@ struct RunArguments {
   std::string from;
   std::vector<std::string> drop_states;
   bool accept_duplicates = false;
+  bool debug_plugins = false;
   std::optional<int64_t> parallelism;
   std::vector<std::string> plugin_folders;
   std::optional<std::string> metrics;
@@ -142,6 +145,7 @@ int run(const RunArguments& arguments) {
     if (parsed.is_ok()) address = parsed.value();
     return parsed.is_ok();
   };
+  if (arguments.debug_plugins) runtime::debug_plugins(true);
   if (arguments.metrics && !take_address(*arguments.metrics)) return kExitUsage;
 
   StopSignals signals;
@@ -174,8 +178,7 @@ int run(const RunArguments& arguments) {
 }
 
 std::string check_from(const std::string& text) {
-  const bool number = !text.empty() && text.size() <= 19 && text.find_first_not_of("0123456789") == std::string::npos;
-  return number || text == "none" ? "" : "\"" + text + "\" is neither a number of a checkpoint nor \"none\"";
+  return is_checkpoint_number(text) || text == "none" ? "" : "\"" + text + "\" is neither a number of a checkpoint nor \"none\"";
 }
 
 }  // namespace
@@ -203,6 +206,8 @@ void add_run_command(CLI::App& app, Action* action) {
   command->add_option("--plugins", arguments->plugin_folders, "One more folder with plugins; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  command->add_flag("--debug-plugins", arguments->debug_plugins,
+                    "Overwrite what a plugin was handed when its call returns, and name a plugin that uses it later; slow");
   command
       ->add_option(
           "--metrics", arguments->metrics,

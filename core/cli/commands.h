@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 
 void add_run_command(CLI::App& app, Action* action);
 void add_validate_command(CLI::App& app, Action* action);
+void add_test_command(CLI::App& app, Action* action);
 void add_plugins_command(CLI::App& app, Action* action);
 void add_describe_command(CLI::App& app, Action* action);
 void add_checkpoints_command(CLI::App& app, Action* action);

@@ -77,16 +77,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-// One cell of a Markdown table.
-std::string cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-std::string code_cell(const std::string& text) { return text.empty() ? "" : "`" + cell(text) + "`"; }
+std::string code_cell(const std::string& text) { return text.empty() ? "" : "`" + markdown_cell(text) + "`"; }
 
 std::string example_value(const OptionSpec& option) {
   if (option.secret)
@@ -270,11 +261,25 @@ std::string operator_text(const DescribedOperator& op) {
   if (!op.doc.empty()) out += "\n" + indented(trimmed(op.doc));
   out += "\nExample:\n" + indented(operator_example(spec));
   out += spec.options.empty() ? "\nIt has no options.\n" : "\nOptions:\n";
-  for (const OptionSpec* option : ordered(spec.options)) {
+  return out + options_text(spec.options);
+}
+
+std::string options_text(const std::vector<OptionSpec>& options) {
+  std::string out;
+  for (const OptionSpec* option : ordered(options)) {
     const std::string remark = remarks(*option);
     out += fmt::format("  {}: {}{}\n", option->name, option_type_text(*option), remark.empty() ? "" : "; " + remark);
     if (!option->doc.empty()) out += "      " + option->doc + "\n";
     if (!option->example.empty()) out += "      Example: " + option->name + ": " + option->example + "\n";
+  }
+  return out;
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
   }
   return out;
 }
@@ -290,15 +295,20 @@ std::string operator_markdown(const DescribedOperator& op) {
   out += "```yaml\n" + operator_example(spec) + "```\n\n## Options\n\n";
   if (spec.options.empty()) out += "It has none.\n";
   if (!spec.options.empty()) out += "| option | type | default | meaning |\n|---|---|---|---|\n";
-  for (const OptionSpec* option : ordered(spec.options)) {
-    std::string meaning = cell(option->doc);
+  return out + options_markdown(spec.options);
+}
+
+std::string options_markdown(const std::vector<OptionSpec>& options) {
+  std::string out;
+  for (const OptionSpec* option : ordered(options)) {
+    std::string meaning = markdown_cell(option->doc);
     if (!option->example.empty()) meaning += (meaning.empty() ? "" : " ") + ("Example: " + code_cell(option->example));
     for (const auto& [set, text] : {std::pair{option->secret, "Secret: never shown."},
                                     {option->advanced, "Advanced."},
                                     {option->deprecated, "Deprecated."}})
       if (set) meaning += std::string(meaning.empty() ? "" : " ") + text;
     if (!option->since.empty()) meaning += " Since " + option->since + ".";
-    out += fmt::format("| `{}` | {} | {} | {} |\n", option->name, cell(option_type_text(*option)),
+    out += fmt::format("| `{}` | {} | {} | {} |\n", option->name, markdown_cell(option_type_text(*option)),
                        option->required ? "required" : code_cell(option->default_yaml), meaning);
   }
   return out;
@@ -313,7 +323,7 @@ std::string operator_index_markdown(const std::vector<DescribedOperator>& operat
     std::string rows;
     for (const DescribedOperator& op : operators)
       if (op.spec->kind == kind)
-        rows += fmt::format("| [{0}]({0}.md) | {1} |\n", op.spec->type, cell(op.spec->summary));
+        rows += fmt::format("| [{0}]({0}.md) | {1} |\n", op.spec->type, markdown_cell(op.spec->summary));
     if (!rows.empty())
       out += fmt::format("\n## {}\n\n| use | |\n|---|---|\n{}",
                          kind == OperatorSpec::Kind::kSource      ? "Sources"

@@ -22,6 +22,13 @@ std::string operator_index_markdown(const std::vector<DescribedOperator>& operat
 std::string operator_json(const DescribedOperator& op);
 std::string operators_json(const std::vector<DescribedOperator>& operators);
 
+// Options as lines of text, and as rows of a table with the columns key, type, default, meaning. Required ones come first,
+// advanced ones last.
+std::string options_text(const std::vector<config::OptionSpec>& options);
+std::string options_markdown(const std::vector<config::OptionSpec>& options);
+// One cell of a Markdown table.
+std::string markdown_cell(const std::string& text);
+
 // A pipeline that uses the operator, ready to be filled in; the example of the pages.
 std::string operator_example(const config::OperatorSpec& spec);
 

@@ -154,12 +154,19 @@ std::vector<std::string> required_names(const std::vector<OptionSpec>& options) 
 }
 
 // The members of an object schema whose properties are these options.
-void write_section(SchemaWriter& out, const std::vector<OptionSpec>& options) {
+// `blocks`: more of them, whose members are not known here.
+void write_section(SchemaWriter& out, const std::vector<OptionSpec>& options, const std::vector<config::KeySpec>& blocks = {}) {
   out.put("type", std::vector<std::string>{"object", "null"});
   out.put("additionalProperties", false);
   if (const auto required = required_names(options); !required.empty()) out.put("required", required);
   out.open("properties");
   for (const OptionSpec& option : options) write_option(out, option);
+  for (const config::KeySpec& block : blocks) {
+    out.open(block.name);
+    out.put("description", block.doc);
+    out.put("type", std::vector<std::string>{"object", "null"});
+    out.close();
+  }
   out.close();
 }
 
@@ -228,11 +235,24 @@ std::string pipeline_schema(const std::vector<const OperatorSpec*>& specs) {
   for (const config::SectionSpec& section : config::top_level_sections()) {
     out.open(section.name);
     out.put("description", section.doc);
-    write_section(out, section.options);
+    write_section(out, section.options, section.blocks);
     out.close();
   }
+  out.open("include");
+  out.put("description", "Files whose operators belong to the pipeline, relative to this one.");
+  out.open_list("anyOf");
+  out.type("string");
+  out.open();
+  out.put("type", "array");
+  out.open("items");
+  out.put("type", "string");
+  out.close();
+  out.close();
+  out.close_list();
+  out.close();
   out.open("tests");
-  out.put("description", "Tests of this pipeline.");
+  out.put("description", "Tests of this pipeline, for sluice test.");
+  out.put("type", "array");
   out.close();
   out.open("operators");
   out.put("type", "array");

@@ -1,11 +1,14 @@
 #include "cli/stop_signals.h"
 
+#include <chrono>
 #include <utility>
 
 namespace sluice::cli {
 namespace {
 
 constexpr int kWakeUp = SIGUSR2;  // sent by the destructor to the thread alone
+// timeout(1) and supervisors signal the process and then its group: the same signal twice at once is one request.
+constexpr std::chrono::milliseconds kOneRequest{200};
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -32,10 +35,16 @@ StopSignals::~StopSignals() {
 
 void StopSignals::listen(std::function<void(int, unsigned)> on_signal) {
   thread_ = std::thread([signals = signals_, on_signal = std::move(on_signal)] {
+    int last = 0;
+    std::chrono::steady_clock::time_point last_at;
     for (unsigned count = 1;;) {
       int signal = 0;
       if (::sigwait(&signals, &signal) != 0) continue;
       if (signal == kWakeUp) return;
+      const auto now = std::chrono::steady_clock::now();
+      if (signal == last && now - last_at < kOneRequest) continue;
+      last = signal;
+      last_at = now;
       on_signal(signal, count++);
     }
   });

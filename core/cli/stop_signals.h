@@ -20,7 +20,8 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Calls `on_signal` for each signal, with how many there were up to now (from 1). Called once.
+  // Calls `on_signal` for each signal, with how many there were up to now (from 1); the same one twice within 0.2 s is one.
+  // Called once.
   void listen(std::function<void(int signal, unsigned count)> on_signal);
 
  private:

@@ -12,17 +12,42 @@ namespace {
 
 const char* severity_word(Severity severity) { return severity == Severity::kError ? "error" : "warning"; }
 
+// Control characters, which must not get to a terminal, stand as the character that means one that cannot be shown.
+std::string showable(std::string_view line) {
+  std::string out;
+  for (const char c : line) {
+    const bool control = (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+    if (control) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    lines.emplace_back(line);
+    lines.push_back(showable(line));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
   return lines;
+}
+
+// `http://user:password@host`, `user:password@host`.
+bool has_user_in_address(std::string_view line) {
+  for (size_t at = line.find('@'); at != std::string_view::npos; at = line.find('@', at + 1)) {
+    const std::string_view before = line.substr(0, at);
+    const size_t begin = before.find_last_of(" \t\"'[{,");
+    const std::string_view user = begin == std::string_view::npos ? before : before.substr(begin + 1);
+    if (user.find(':') != std::string_view::npos && user.find("${") == std::string_view::npos) return true;
+  }
+  return false;
 }
 
 // A line that could not be read into the tree, such as one with a syntax error, may still hold a secret.
@@ -34,7 +59,7 @@ bool speaks_of_a_secret(std::string_view line) {
     // A variable is not the secret itself.
     if (at != std::string::npos && lower.find("${", at) == std::string::npos) return true;
   }
-  return false;
+  return has_user_in_address(line);
 }
 
 // Cells a character takes on a terminal; enough to put a caret under Chinese text.

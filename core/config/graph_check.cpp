@@ -19,8 +19,12 @@ std::string line_and_column(const Location& at) { return std::to_string(at.line)
 
 class GraphCheck {
  public:
-  GraphCheck(const PipelineDocument& document, Diagnostics& diagnostics)
-      : operators_(document.operators), document_(document), diagnostics_(diagnostics), edges_(operators_.size()) {}
+  GraphCheck(const PipelineDocument& document, bool parts_missing, Diagnostics& diagnostics)
+      : operators_(document.operators),
+        document_(document),
+        parts_missing_(parts_missing),
+        diagnostics_(diagnostics),
+        edges_(operators_.size()) {}
 
   void run() {
     index_ids();
@@ -31,7 +35,7 @@ class GraphCheck {
       check_key(op);
     }
     check_cycles();
-    check_ends();
+    if (!parts_missing_) check_ends();
   }
 
  private:
@@ -62,7 +66,8 @@ class GraphCheck {
                         op.id_at,
                         "duplicate-id",
                         op.path + ".id",
-                        "the id " + quote(op.id) + " is used twice; first at " + line_and_column(at),
+                        "the id " + quote(op.id) + " is used twice; first at " +
+                            (at.file == op.id_at.file ? line_and_column(at) : at.text()),
                         {},
                         {},
                         {{at, "first used here"}}});
@@ -108,6 +113,7 @@ class GraphCheck {
     unresolved_.push_back({reader, nearest});
     // It is probably the operator whose id is missing, which was reported.
     if (id_missing_ && nearest.empty()) return;
+    if (parts_missing_) return;  // or in the file that could not be read
     diagnostics_.error(reference.at, "undefined-input", path,
                        name(op) + " reads from " + quote(reference.id) + ", which is not defined" +
                            (ids_.empty() ? "" : "; defined: " + list_names(ids_, "")),
@@ -270,6 +276,7 @@ class GraphCheck {
 
   const std::vector<OperatorSection>& operators_;
   const PipelineDocument& document_;
+  const bool parts_missing_;
   Diagnostics& diagnostics_;
   std::map<std::string, size_t> by_id_;
   std::vector<std::string> ids_;  // in the order of the file
@@ -281,8 +288,8 @@ class GraphCheck {
 
 }  // namespace
 
-void check_graph(const PipelineDocument& document, Diagnostics& diagnostics) {
-  GraphCheck(document, diagnostics).run();
+void check_graph(const PipelineDocument& document, bool parts_missing, Diagnostics& diagnostics) {
+  GraphCheck(document, parts_missing, diagnostics).run();
 }
 
 }  // namespace sluice::config

@@ -9,15 +9,38 @@
 namespace sluice::config {
 namespace {
 
+void take_bounds(const OptionValues& values, EventTimeSection* event_time) {
+  event_time->out_of_order_ms = values.at("out_of_order").as_int();
+  event_time->idle_timeout_ms = values.at("idle_timeout").as_int();
+  event_time->max_ahead_ms = values.at("max_ahead").as_int();
+}
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// Files are called after it, with something added.
+constexpr size_t kMaxIdSize = 100;
 
 class OperatorReader {
  public:
-  OperatorReader(const Node& node, size_t index, const OperatorCatalog& catalog, const Environment& environment,
+  OperatorReader(const Node& node, std::string path, const OperatorCatalog& catalog, const Environment& environment,
                  Diagnostics& diagnostics)
       : node_(node), catalog_(catalog), environment_(environment), diagnostics_(diagnostics) {
-    out_.path = "operators[" + std::to_string(index) + "]";
+    out_.path = std::move(path);
     out_.at = node.at;
+  }
+
+  OperatorSection read_sink() {
+    out_.id = out_.path;
+    find_type();
+    take_type();
+    if (out_.spec && out_.spec->kind != OperatorSpec::Kind::kSink) {
+      const bool source = out_.spec->kind == OperatorSpec::Kind::kSource;
+      diagnostics_.error(out_.use_at, "not-a-sink", out_.path + ".use",
+                         quote(out_.use) + " is a " + (source ? "source" : "transform") + "; \"" + out_.path +
+                             "\" needs a sink");
+    }
+    read_with();
+    return std::move(out_);
   }
 
   OperatorSection read() {
@@ -41,9 +64,9 @@ class OperatorReader {
 
  private:
   static bool is_operator_key(const std::string& key) {
-    if (key == "with" || key == "event_time") return true;
-    return std::any_of(operator_options().begin(), operator_options().end(),
-                       [&](const OptionSpec& spec) { return spec.name == key; });
+    const auto is_it = [&](const auto& spec) { return spec.name == key; };
+    return std::any_of(operator_blocks().begin(), operator_blocks().end(), is_it) ||
+           std::any_of(operator_options().begin(), operator_options().end(), is_it);
   }
   bool is_type_option(const std::string& key) const {
     return out_.spec && std::any_of(out_.spec->options.begin(), out_.spec->options.end(),
@@ -93,7 +116,7 @@ class OperatorReader {
     scope.path = out_.path;
     scope.missing_at = node_.at;
     scope.noun = "key";
-    scope.also_known = {"with", "event_time"};
+    scope.also_known = names_of(operator_blocks());
     scope.synonyms = {{"type", "use"},     {"operator", "use"},  {"name", "id"},       {"options", "with"},
                       {"config", "with"},  {"params", "with"},   {"settings", "with"}, {"properties", "with"},
                       {"inputs", "input"}, {"from", "input"},    {"source", "input"},  {"keys", "key"},
@@ -126,6 +149,12 @@ class OperatorReader {
     if (id == nullptr || !id->node.is_scalar() || id->node.scalar.empty() || id->node.unresolved) return;
     out_.id = id->node.scalar;
     out_.id_at = id->node.at;
+    if (out_.id.size() > kMaxIdSize) {
+      diagnostics_.error(out_.id_at, "bad-id", out_.path + ".id",
+                         "the id has " + std::to_string(out_.id.size()) + " characters; it can have " +
+                             std::to_string(kMaxIdSize));
+      return;
+    }
     if (is_operator_id(out_.id)) return;
     diagnostics_.error(out_.id_at, "bad-id", out_.path + ".id",
                        quote(out_.id) +
@@ -249,7 +278,10 @@ class OperatorReader {
                       {"max_out_of_orderness", "out_of_order"}};
     scope.home_of = [this](const std::string& key) { return home_of_key(key, KeyLevel::kEventTime, type_options()); };
     const size_t errors_before = diagnostics_.error_count();
-    const OptionValues values = check_options(&section->node, event_time_options(), scope, diagnostics_);
+    std::vector<OptionSpec> options = event_time_options();
+    const bool of_field = is_time_of_field(section->node);
+    for (OptionSpec& option : options) option.required = of_field && (option.name == "field" || option.name == "format");
+    const OptionValues values = check_options(&section->node, options, scope, diagnostics_);
     EventTimeSection event_time;
     event_time.at = section->key_location;
     if (const auto format = values.find("format"); format != values.end()) {
@@ -260,12 +292,17 @@ class OperatorReader {
       check_zone(event_time.zone, zone->second);
     }
     if (diagnostics_.error_count() != errors_before) return;
-    event_time.fields = values.at("field").as_list();
-    event_time.out_of_order_ms = values.at("out_of_order").as_int();
-    event_time.idle_timeout_ms = values.at("idle_timeout").as_int();
-    event_time.max_ahead_ms = values.at("max_ahead").as_int();
+    if (of_field) event_time.fields = values.at("field").as_list();
     if (const auto types = values.find("types"); types != values.end()) event_time.types = types->second.as_list();
+    take_bounds(values, &event_time);
     out_.event_time = std::move(event_time);
+  }
+
+  // Without any of these keys the times are those that the source itself gives.
+  static bool is_time_of_field(const Node& section) {
+    return std::any_of(section.entries.begin(), section.entries.end(), [](const Entry& entry) {
+      return entry.key == "field" || entry.key == "format" || entry.key == "zone" || entry.key == "types";
+    });
   }
 
   void take_format(const std::string& text, const Node& node, EventTimeSection& event_time) {
@@ -329,7 +366,19 @@ class OperatorReader {
 
 OperatorSection read_operator(const Node& node, size_t index, const OperatorCatalog& catalog,
                               const Environment& environment, Diagnostics& diagnostics) {
-  return OperatorReader(node, index, catalog, environment, diagnostics).read();
+  return OperatorReader(node, "operators[" + std::to_string(index) + "]", catalog, environment, diagnostics).read();
+}
+
+OperatorSection read_sink(const Node& node, const std::string& path, const OperatorCatalog& catalog,
+                          const Environment& environment, Diagnostics& diagnostics) {
+  return OperatorReader(node, path, catalog, environment, diagnostics).read_sink();
+}
+
+EventTimeSection own_event_time() {
+  Diagnostics none;
+  EventTimeSection out;
+  take_bounds(check_options(nullptr, event_time_options(), {}, none), &out);
+  return out;
 }
 
 OnError on_error_of(const OptionValue& value) {

@@ -11,6 +11,10 @@ namespace sluice::config {
 OperatorSection read_operator(const Node& node, size_t index, const OperatorCatalog& catalog,
                               const Environment& environment, Diagnostics& diagnostics);
 
+// A sink that is no part of the graph: `use` and `with` of the block `node` at `path`. Other keys are not looked at.
+OperatorSection read_sink(const Node& node, const std::string& path, const OperatorCatalog& catalog,
+                          const Environment& environment, Diagnostics& diagnostics);
+
 OnError on_error_of(const OptionValue& value);
 bool is_operator_id(std::string_view text);
 

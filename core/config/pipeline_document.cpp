@@ -1,6 +1,7 @@
 #include "config/pipeline_document.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "config/graph_check.h"
@@ -11,6 +12,9 @@
 
 namespace sluice::config {
 namespace {
+
+// Folders and files are called after it, with something added.
+constexpr size_t kMaxNameSize = 100;
 
 bool is_pipeline_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -45,9 +49,7 @@ class DocumentReader {
     read_top_level();
     const Node* operators = find_operators();
     read_checkpoint();
-    if (const OptionValues values = section("dead_letters"); values.count("dir")) {
-      out_.dead_letters_dir = values.at("dir").as_string();
-    }
+    read_dead_letters();
     read_limits();
     if (const OptionValues values = section("plugins"); values.count("dirs")) {
       out_.plugin_dirs = values.at("dirs").as_list();
@@ -65,7 +67,7 @@ class DocumentReader {
     scope.owner = "the pipeline";
     scope.missing_at = root.at;
     scope.noun = "key";
-    scope.also_known = {"operators", "tests"};
+    scope.also_known = names_of(top_level_blocks());
     for (const SectionSpec& section : top_level_sections()) scope.also_known.push_back(section.name);
     scope.synonyms = {{"name", "pipeline"},     {"steps", "operators"},       {"nodes", "operators"},
                       {"sources", "operators"}, {"sinks", "operators"},       {"transforms", "operators"},
@@ -105,7 +107,11 @@ class DocumentReader {
   void take_name(const OptionValue& value) {
     out_.name = value.as_string();
     out_.name_at = value.at;
-    if (is_pipeline_name(out_.name)) return;
+    if (out_.name.size() > kMaxNameSize)
+      diagnostics_.error(value.at, "bad-name", "pipeline",
+                         "the name of the pipeline has " + std::to_string(out_.name.size()) + " characters; it can have " +
+                             std::to_string(kMaxNameSize));
+    if (is_pipeline_name(out_.name) || out_.name.size() > kMaxNameSize) return;
     diagnostics_.error(
         value.at, "bad-name", "pipeline",
         quote(out_.name) + " cannot be the name of a pipeline: only letters, digits, _ and - are allowed");
@@ -156,6 +162,7 @@ class DocumentReader {
     scope.owner = name;
     scope.path = name;
     scope.missing_at = entry ? entry->key_location : root_.at;
+    scope.also_known = names_of(top_level_section(name).blocks);
     if (operators_inside_ == name) scope.also_known.push_back("operators");
     scope.home_of = [](const std::string& key) { return home_of_key(key, KeyLevel::kSection, nullptr); };
     if (entry && entry->node.unresolved) return {};
@@ -175,9 +182,27 @@ class DocumentReader {
     // A store belongs to one pipeline: two files in one folder must not meet in the same one.
     const auto dir = values.find("dir");
     out_.checkpoint.dir = dir != values.end() ? dir->second.as_string() : "./checkpoints/" + out_.name;
+    out_.checkpoint.dir_at = dir != values.end() ? dir->second.at : out_.checkpoint.at;
     out_.checkpoint.interval_ms = number(values, "interval");
     out_.checkpoint.keep = number(values, "keep");
     out_.checkpoint.timeout_ms = number(values, "timeout");
+  }
+
+  void read_dead_letters() {
+    const OptionValues values = section("dead_letters");
+    const Entry* entry = root_.find("dead_letters");
+    if (const auto dir = values.find("dir"); dir != values.end()) {
+      out_.dead_letters_dir = dir->second.as_string();
+      out_.dead_letters_dir_at = entry ? dir->second.at : root_.at;
+    }
+    if (const auto tombstones = values.find("tombstones"); tombstones != values.end()) out_.tombstone_letters = tombstones->second.as_bool();
+    if (values.count("use")) {
+      out_.dead_letters_to = read_sink(entry->node, "dead_letters", catalog_, environment_, diagnostics_);
+    } else if (const Entry* with = entry ? entry->node.find("with") : nullptr; with && !entry->node.find("use")) {
+      diagnostics_.error(with->key_location, "with-without-use", "dead_letters.with",
+                         "\"with\" has the options of a sink, but \"use\" names none", {},
+                         "write use: kafka.sink beside it, or remove it: without \"use\" dead letters go to files in \"dir\"");
+    }
   }
 
   void read_limits() {
@@ -208,6 +233,7 @@ class DocumentReader {
       return;
     }
     if (operators.items.empty()) {
+      if (operators.unresolved) return;
       diagnostics_.error(operators.at, "wrong-type", "operators", "\"operators\" is empty");
       return;
     }
@@ -219,7 +245,7 @@ class DocumentReader {
       const auto& twice = item.repeated_keys;
       return std::find(twice.begin(), twice.end(), "use") != twice.end();
     });
-    if (!merged) check_graph(out_, diagnostics_);
+    if (!merged) check_graph(out_, operators.unresolved, diagnostics_);
   }
 
   // Every lane needs a key group of its own.
@@ -249,12 +275,94 @@ class DocumentReader {
   std::string operators_inside_;  // section in which the operators were found instead
 };
 
+// `include: FILE` or a list of them, relative to the file that says so: their operators belong to the pipeline. For files
+// only: a text from elsewhere opens none.
+class Includes {
+ public:
+  Includes(const std::string& file, Node& root, const Environment& environment, Diagnostics& diagnostics)
+      : folder_(std::filesystem::path(file).parent_path()), root_(root), environment_(environment), diagnostics_(diagnostics) {}
+
+  void read() {
+    if (!root_.is_map()) return;
+    const Entry* found = root_.find("include");
+    if (found == nullptr) return;
+    const Node include = found->node;  // the root is about to change
+    if (include.is_scalar()) read_file(include);
+    else if (include.is_list())
+      for (const Node& item : include.items) read_file(item);
+    else
+      wrong(include);
+  }
+
+ private:
+  void wrong(const Node& node) {
+    if (node.unresolved) return;
+    diagnostics_.error(node.at, "wrong-type", "include",
+                       "\"include\" must be a file or a list of files, not " + describe_kind(node));
+  }
+
+  Node& operators(const Location& at) {
+    for (Entry& entry : root_.entries)
+      if (entry.key == "operators") return entry.node;
+    Node list;
+    list.kind = Node::Kind::kList;
+    list.at = at;
+    root_.entries.push_back({"operators", at, std::move(list)});
+    return root_.entries.back().node;
+  }
+
+  void read_file(const Node& path) {
+    if (!path.is_scalar() || path.scalar.empty() || path.unresolved) {
+      wrong(path);
+      operators(path.at).unresolved = true;
+      return;
+    }
+    const std::string name = (folder_ / path.scalar).string();
+    std::optional<Node> included = parse_source_file(name, diagnostics_);
+    if (!included || !is_included_file(*included, path)) {
+      operators(path.at).unresolved = true;
+      return;
+    }
+    replace_variables(*included, environment_.variable, diagnostics_);
+    Node& all = operators(path.at);
+    if (!all.is_list()) return;  // reported later
+    for (const Entry& entry : included->entries) {
+      if (entry.key != "operators") continue;
+      if (!entry.node.is_list() && !entry.node.unresolved)
+        diagnostics_.error(entry.node.at, "wrong-type", "operators",
+                           "\"operators\" must be a list, not " + describe_kind(entry.node), {},
+                           "each operator begins with \"- id: NAME\"");
+      all.items.insert(all.items.end(), entry.node.items.begin(), entry.node.items.end());
+    }
+  }
+
+  bool is_included_file(const Node& file, const Node& path) {
+    if (!file.is_map()) {
+      const std::string what = file.is_null() ? "the included file is empty" : "the included file is " + describe_kind(file);
+      diagnostics_.error(file.at.known() ? file.at : path.at, "wrong-type", "include", what + "; it must have \"operators:\"");
+      return false;
+    }
+    for (const Entry& entry : file.entries)
+      if (entry.key != "operators")
+        diagnostics_.error(entry.key_location, "unknown-key", entry.key,
+                           quote(entry.key) + " is not possible in an included file", nearest_name(entry.key, {"operators"}),
+                           "it may have \"operators:\" only; everything else stands in the pipeline's own file");
+    return true;
+  }
+
+  const std::filesystem::path folder_;
+  Node& root_;
+  const Environment& environment_;
+  Diagnostics& diagnostics_;
+};
+
 }  // namespace
 
 std::optional<Node> read_pipeline_file(const std::string& path, const Environment& environment,
                                        Diagnostics& diagnostics) {
   std::optional<Node> root = parse_source_file(path, diagnostics);
   if (root) replace_variables(*root, environment.variable, diagnostics);
+  if (root) Includes(path, *root, environment, diagnostics).read();
   return root;
 }
 

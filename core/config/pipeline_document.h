@@ -22,6 +22,7 @@ struct CheckpointSection {
   bool given = false;  // false: the values are the defaults
   Location at;
   std::string dir;
+  Location dir_at;
   int64_t interval_ms = 0;  // 0 = only the final one
   int64_t keep = 0;
   int64_t timeout_ms = 0;
@@ -36,14 +37,16 @@ struct LimitsSection {
 
 struct EventTimeSection {
   Location at;                      // the `event_time` key
-  std::vector<std::string> fields;  // the first one that is present wins
+  std::vector<std::string> fields;  // the first one that is present wins; empty: the source itself gives the time
   TimeFormat format;
-  std::string zone;  // IANA name; "UTC" unless given
+  std::string zone = "UTC";  // IANA name
   int64_t out_of_order_ms = 0;
   int64_t idle_timeout_ms = 0;  // 0 = a split never becomes idle
   int64_t max_ahead_ms = 0;
   std::vector<std::string> types;  // record types that carry the time; empty = all
 };
+// That of a source that gives times itself, when the file says nothing about them.
+EventTimeSection own_event_time();
 
 // What an operator reads: an operator and one of its outputs.
 struct InputReference {
@@ -82,6 +85,9 @@ struct PipelineDocument {
   int64_t key_groups = 128;
   CheckpointSection checkpoint;
   std::string dead_letters_dir;
+  Location dead_letters_dir_at;
+  std::optional<OperatorSection> dead_letters_to;  // a sink that takes them instead; its id is "dead_letters"
+  bool tombstone_letters = true;  // of tombstones that nobody takes
   OnError on_error = OnError::kDeadLetter;
   LimitsSection limits;
   std::vector<std::string> plugin_dirs;

@@ -15,10 +15,14 @@ OptionSpec option(std::string name, OptionType type, std::string default_yaml, s
   return spec;
 }
 
-OptionSpec required(OptionSpec spec, std::string example) {
-  spec.required = true;
-  spec.example = std::move(example);
+OptionSpec example(OptionSpec spec, std::string text) {
+  spec.example = std::move(text);
   return spec;
+}
+
+OptionSpec required(OptionSpec spec, std::string text) {
+  spec.required = true;
+  return example(std::move(spec), std::move(text));
 }
 
 OptionSpec ranged(OptionSpec spec, int64_t min, std::optional<int64_t> max = std::nullopt) {
@@ -33,8 +37,9 @@ OptionSpec on_error(std::string default_yaml, std::string doc) {
   return spec;
 }
 
-bool has(const std::vector<OptionSpec>& specs, const std::string& name) {
-  for (const OptionSpec& spec : specs) {
+template <class Spec>
+bool has(const std::vector<Spec>& specs, const std::string& name) {
+  for (const Spec& spec : specs) {
     if (spec.name == name) return true;
   }
   return false;
@@ -67,7 +72,12 @@ const std::vector<SectionSpec>& top_level_sections() {
         ranged(option("timeout", OptionType::kDuration, "10m", "Time after which a checkpoint is given up."), 1)}},
       {"dead_letters",
        "Where records go that cannot be processed.",
-       {option("dir", OptionType::kString, "./dead-letters", "Folder of the dead letters.")}},
+       {option("dir", OptionType::kString, "./dead-letters", "Folder of the dead letters."),
+        option("use", OptionType::kString, "",
+               "Sink that takes them instead, with its options under \"with\"; the folder is then for those it refuses."),
+        option("tombstones", OptionType::kBool, "true",
+               "Messages without a value that an operator does not take are dead letters; false: they are only counted.")},
+       {{"with", "block", "Options of that sink."}}},
       {"limits",
        "Bounds of what the pipeline uses.",
        {ranged(option("max_record_size", OptionType::kSize, "8MiB", "A larger record is a bad record."), 1,
@@ -94,6 +104,67 @@ const SectionSpec& top_level_section(const std::string& name) {
   return top_level_sections().front();
 }
 
+std::vector<std::string> names_of(const std::vector<KeySpec>& keys) {
+  std::vector<std::string> names;
+  for (const KeySpec& key : keys) names.push_back(key.name);
+  return names;
+}
+
+const std::vector<KeySpec>& top_level_blocks() {
+  static const std::vector<KeySpec> keys = {
+      {"operators", "list of operators", "What the pipeline consists of, in any order. Required, here or in an included file."},
+      {"include", "file, or list of them", "Files whose operators belong to the pipeline, relative to this one."},
+      {"tests", "list of tests", "Tests of this pipeline, for sluice test."},
+  };
+  return keys;
+}
+
+const std::vector<KeySpec>& operator_blocks() {
+  static const std::vector<KeySpec> keys = {
+      {"with", "block", "Options of the operator's type."},
+      {"event_time", "block", "Of a source: where the time of a record stands."},
+  };
+  return keys;
+}
+
+const std::vector<KeySpec>& test_keys() {
+  static const std::vector<KeySpec> keys = {
+      {"name", "text", "Shown with the result. Required."},
+      {"clock", "time", "Where the wall clock stands, such as 2022-06-01T00:00:00+08:00; at the time of the run unless given."},
+      {"input", "list of rows, rows by source, or list of steps", "What goes in. Required; [] is an input without rows."},
+      {"expect", "list of rows, or rows by operator", "What must come out; of a sink what it is given, ID.PORT for an output other than the main one."},
+      {"ignore", "list", "Columns that are not compared."},
+      {"dead_letters", "whole number, or list of letters", "Those that must come; none unless given."},
+  };
+  return keys;
+}
+
+const std::vector<KeySpec>& test_step_keys() {
+  static const std::vector<KeySpec> keys = {
+      {"to", "text", "Source that is given the rows."},
+      {"rows", "list of rows", "The rows."},
+      {"file", "text", "File with a row in each line, instead."},
+      {"advance", "duration", "How far the wall clock moves."},
+  };
+  return keys;
+}
+
+const std::vector<KeySpec>& expected_rows_keys() {
+  static const std::vector<KeySpec> keys = {
+      {"contains", "list of rows", "These must be among the rows, in any order; without this key the rows are all, in their order."},
+  };
+  return keys;
+}
+
+const std::vector<KeySpec>& expected_letter_keys() {
+  static const std::vector<KeySpec> keys = {
+      {"operator", "text", "Operator that refused the row."},
+      {"reason", "text", "Part of the reason."},
+      {"raw", "text", "The row as it came."},
+  };
+  return keys;
+}
+
 const std::vector<OptionSpec>& operator_options() {
   static const std::vector<OptionSpec> specs = {
       required(
@@ -112,11 +183,12 @@ const std::vector<OptionSpec>& operator_options() {
 
 const std::vector<OptionSpec>& event_time_options() {
   static const std::vector<OptionSpec> specs = {
-      required(option("field", OptionType::kList, "", "Fields that hold the time; the first one present is used."),
-               "created_at"),
-      required(option("format", OptionType::kString, "",
-                      "epoch_ms, epoch_s, iso8601, or a pattern of yyyy MM dd HH mm ss SSS and literals."),
-               "\"yyyy-MM-dd HH:mm:ss\""),
+      example(option("field", OptionType::kList, "",
+                     "Fields that hold the time; the first one present is used. Without it the times that the source itself gives."),
+              "created_at"),
+      example(option("format", OptionType::kString, "",
+                     "epoch_ms, epoch_s, iso8601, or a pattern of yyyy MM dd HH mm ss SSS and literals."),
+              "\"yyyy-MM-dd HH:mm:ss\""),
       option("zone", OptionType::kString, "UTC", "Time zone of times that name none."),
       option("out_of_order", OptionType::kDuration, "0",
              "How much older than the newest a record may be without being late."),
@@ -124,7 +196,8 @@ const std::vector<OptionSpec>& event_time_options() {
              "Time after which a split that has been read to its end no longer holds the watermark; 0 = never."),
       option("max_ahead", OptionType::kDuration, "1d",
              "A record further ahead of the wall clock is a bad record; 0 = any."),
-      option("types", OptionType::kList, "", "Record types that carry the time; all unless given."),
+      option("types", OptionType::kList, "",
+             "Values of the field \"type\" of the records that carry a time, the others have none; all unless given."),
   };
   return specs;
 }
@@ -132,19 +205,19 @@ const std::vector<OptionSpec>& event_time_options() {
 std::string home_of_key(const std::string& key, KeyLevel level, const std::vector<OptionSpec>* operator_type_options) {
   if (level != KeyLevel::kTop && level != KeyLevel::kSection) {
     if (level != KeyLevel::kWith && operator_type_options && has(*operator_type_options, key)) return "under \"with\"";
-    if (level != KeyLevel::kOperator && (has(operator_options(), key) || key == "with" || key == "event_time")) {
+    if (level != KeyLevel::kOperator && (has(operator_options(), key) || has(operator_blocks(), key))) {
       return "at the operator, beside \"use\"";
     }
     if (level != KeyLevel::kEventTime && has(event_time_options(), key)) return "under \"event_time\"";
   }
   if (level != KeyLevel::kTop) {
-    if (has(top_level_options(), key) || key == "operators" || key == "tests") return "at top level";
+    if (has(top_level_options(), key) || has(top_level_blocks(), key)) return "at top level";
     for (const SectionSpec& section : top_level_sections()) {
       if (section.name == key) return "at top level";
     }
     return {};
   }
-  if (has(operator_options(), key) || key == "with" || key == "event_time")
+  if (has(operator_options(), key) || has(operator_blocks(), key))
     return "at an operator, under \"operators\"";
   for (const SectionSpec& section : top_level_sections()) {
     if (has(section.options, key)) return "under \"" + section.name + "\"";

@@ -73,6 +73,8 @@ struct Unit {
 };
 constexpr std::array<Unit, 5> kDurationUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+// 100 years: added to a time of the clock it fits into 64 bits, in nanoseconds too.
+constexpr int64_t kLongestDurationMs = INT64_C(36'500) * 86'400'000;
 constexpr std::array<Unit, 9> kSizeUnits = {{{"TiB", int64_t{1} << 40},
                                              {"GiB", int64_t{1} << 30},
                                              {"MiB", int64_t{1} << 20},
@@ -148,7 +150,8 @@ const Unit* find_unit(const std::array<Unit, N>& units, std::string_view name) {
 // Durations and sizes have the same shape: a whole number directly followed by a unit.
 template <size_t N>
 ScalarResult<int64_t> parse_with_unit(std::string_view text, const std::array<Unit, N>& units, std::string_view what,
-                                      std::string_view examples, std::string (*meant_unit)(std::string_view)) {
+                                      std::string_view examples, std::string (*meant_unit)(std::string_view),
+                                      int64_t largest, std::string_view limit) {
   const std::string expected = std::string(what) + " (" + std::string(examples) + ")";
   if (text.empty()) return wrong<int64_t>("is empty; expected a " + expected);
   if (text[0] == '-') return wrong<int64_t>(quote(text) + " is negative; expected a " + expected);
@@ -170,8 +173,8 @@ ScalarResult<int64_t> parse_with_unit(std::string_view text, const std::array<Un
   }
   bool overflow = false;
   const std::optional<uint64_t> value = decimal(number, &overflow);
-  if (overflow || (value && *value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / unit->factor))) {
-    return wrong<int64_t>(quote(text) + " is too large");
+  if (overflow || (value && *value > static_cast<uint64_t>(largest / unit->factor))) {
+    return wrong<int64_t>(quote(text) + " is too large" + std::string(limit));
   }
   if (!value) return wrong<int64_t>(quote(text) + " is not a " + expected);
   return {static_cast<int64_t>(*value) * unit->factor, {}, {}};
@@ -244,12 +247,14 @@ ScalarResult<int64_t> parse_duration(std::string_view text) {
   if (all_digits(text)) {
     return wrong<int64_t>(quote(text) + " has no unit; durations are written like 250ms, 10s, 5m, 2h or 1d");
   }
-  return parse_with_unit(text, kDurationUnits, "duration", "such as 250ms, 10s, 5m, 2h or 1d", meant_duration_unit);
+  return parse_with_unit(text, kDurationUnits, "duration", "such as 250ms, 10s, 5m, 2h or 1d", meant_duration_unit,
+                         kLongestDurationMs, "; durations go up to 36500d");
 }
 
 ScalarResult<int64_t> parse_size(std::string_view text) {
   if (!all_digits(text)) {
-    return parse_with_unit(text, kSizeUnits, "size", "such as 512KiB, 64MiB, 1GiB or 10MB", meant_size_unit);
+    return parse_with_unit(text, kSizeUnits, "size", "such as 512KiB, 64MiB, 1GiB or 10MB", meant_size_unit,
+                           std::numeric_limits<int64_t>::max(), "");
   }
   return parse_int(text);  // plain bytes
 }

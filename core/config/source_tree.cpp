@@ -443,7 +443,8 @@ std::optional<Node> parse_source_file(const std::string& path, Diagnostics& diag
     text.resize(static_cast<size_t>(file.gcount()));
   }
   if (!file.is_open() || file.bad() || (text.empty() && errno != 0)) {
-    diagnostics.error({path, 0, 0}, "unreadable-file", {}, std::string("cannot be read: ") + std::strerror(errno));
+    diagnostics.error({path, 0, 0}, "unreadable-file", {},
+                      path.empty() ? "the name of a pipeline file is empty" : std::string("cannot be read: ") + std::strerror(errno));
     return std::nullopt;
   }
   return parse_source(path, text, diagnostics, limits);

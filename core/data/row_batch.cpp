@@ -60,6 +60,13 @@ RowBatch gather(const RowBatch& in, std::span<const uint32_t> rows, const std::v
   return out;
 }
 
+RowBatch without(const RowBatch& in, const std::vector<bool>& bad) {
+  std::vector<uint32_t> keep;
+  for (uint32_t r = 0; r < in.size; ++r)
+    if (!bad[r]) keep.push_back(r);
+  return gather(in, keep, std::vector<bool>(in.fields.size(), true));
+}
+
 void ensure_field(RowBatch& batch, const FieldSet& set, size_t f, JsonReader& reader) {
   if (batch.fields.size() < set.size()) batch.fields.resize(set.size(), nullptr);
   if (batch.fields[f] != nullptr) return;

@@ -47,6 +47,9 @@ struct RowBatch {
 // The given rows of `in`, with the fields in `keep_fields` (by index; others are dropped).
 RowBatch gather(const RowBatch& in, std::span<const uint32_t> rows, const std::vector<bool>& keep_fields);
 
+// All rows but those that are `bad`, with all fields.
+RowBatch without(const RowBatch& in, const std::vector<bool>& bad);
+
 // Makes sure that fields[f] is there. Values that cannot be read are SLUICE_INVALID.
 void ensure_field(RowBatch& batch, const FieldSet& set, size_t f, JsonReader& reader);
 

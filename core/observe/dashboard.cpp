@@ -198,7 +198,7 @@ function flow(p) {
   // Longest way from a source; there are no cycles, and as many rounds as operators are always enough.
   for (let round = 0; round < p.operators.length; round++)
     for (const link of p.links) depth.set(link.to, Math.max(depth.get(link.to) ?? 0, (depth.get(link.from) ?? 0) + 1));
-  const W = 190, H = 62, GAP_X = 60, GAP_Y = 18, at = new Map(), used = [];
+  const W = 190, H = 62, GAP_X = 84, GAP_Y = 18, at = new Map(), used = [];
   for (const op of p.operators) {
     const column = Math.min(depth.get(op.id), p.operators.length);
     used[column] = (used[column] ?? 0) + 1;
@@ -213,7 +213,7 @@ function flow(p) {
     const x1 = a.x + W, y1 = a.y + H / 2, x2 = b.x, y2 = b.y + H / 2, m = (x1 + x2) / 2;
     svg.append(shape("path", {class: link.broadcast ? "edge broadcast" : "edge", d: `M${x1},${y1} C${m},${y1} ${m},${y2} ${x2},${y2}`}));
     const label = link.port || (link.broadcast ? "broadcast" : "");
-    if (label) svg.append(shape("text", {class: "small", x: m - 24, y: (y1 + y2) / 2 - 5}, cut(label, 12)));
+    if (label) svg.append(shape("text", {class: "small", x: m, y: (y1 + y2) / 2 - 5, "text-anchor": "middle"}, cut(label, 12)));
   }
   for (const op of p.operators) {
     const {x, y} = at.get(op.id);

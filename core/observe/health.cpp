@@ -15,15 +15,17 @@ Health health_of(const Progress& progress, const HealthLimits& limits) {
   Health health;
   if (progress.phase == "starting") health.problems.emplace_back("the job is starting and does not read yet");
   if (progress.phase == "failed") health.problems.emplace_back("the job has failed");
+  const CheckpointProgress& c = progress.checkpoint;
+  const bool fail = (progress.phase == "running" || progress.phase == "stopping") && c.failed_in_a_row >= kFailuresInARow;
+  if (fail) health.problems.push_back(fmt::format("the last {} checkpoints failed: {}", c.failed_in_a_row, c.last_error));
   if (progress.phase == "running" && limits.checkpoint_interval_ms > 0) {
     const int64_t limit = 3 * limits.checkpoint_interval_ms + limits.checkpoint_timeout_ms;
-    const CheckpointProgress& c = progress.checkpoint;
     const int64_t age =
         progress.now_ms - std::max(progress.started_ms, c.completed > 0 ? c.last_completed_ms : kNoTime);
     if (age > limit) {
       std::string problem =
           fmt::format("no checkpoint was completed for {} (limit: {})", duration_text(age), duration_text(limit));
-      if (!c.last_error.empty()) problem += ": " + c.last_error;
+      if (!fail && !c.last_error.empty()) problem += ": " + c.last_error;
       health.problems.push_back(std::move(problem));
     }
   }

@@ -18,8 +18,10 @@ struct Health {
   bool ok() const { return problems.empty(); }
 };
 
-// Not well: not running yet, failed, or the newest checkpoint (the start, before there is one) is older than
-// 3 × interval + timeout.
+inline constexpr uint64_t kFailuresInARow = 3;
+
+// Not well: not running yet, failed, the newest checkpoint (the start, before there is one) is older than
+// 3 × interval + timeout, or so many as kFailuresInARow have failed since.
 Health health_of(const Progress& progress, const HealthLimits& limits);
 
 // {"status":"ok","phase":"running","problems":[]}

@@ -15,7 +15,10 @@
 namespace sluice::observe {
 namespace {
 
-constexpr size_t kServerThreads = 2;
+// A connection has a thread until its request has come and is answered, one without a request for so long. There are enough
+// of both that a few that are open and say nothing do not keep /health waiting.
+constexpr size_t kServerThreads = 32;
+constexpr time_t kIdleS = 1;
 constexpr time_t kSocketTimeoutS = 5;
 constexpr const char* kJson = "application/json";
 
@@ -78,6 +81,7 @@ base::Result<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const ListenAddr
   });
   server.set_read_timeout(kSocketTimeoutS, 0);
   server.set_write_timeout(kSocketTimeoutS, 0);
+  server.set_keep_alive_timeout(kIdleS);
   // One request per connection: an open connection would keep one of the few threads, and the stop, waiting.
   server.set_keep_alive_max_count(1);
   server.set_payload_max_length(64 * 1024);

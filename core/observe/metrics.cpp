@@ -131,6 +131,8 @@ void add_checkpoint(Families& out, const CheckpointProgress& c, int64_t now_ms) 
   out.add(static_cast<double>(c.completed));
   out.counter("sluice_checkpoint_failed_total", "Checkpoints that this run could not complete.");
   out.add(static_cast<double>(c.failed));
+  out.gauge("sluice_checkpoint_failed_in_a_row", "Checkpoints that failed since the newest complete one.");
+  out.add(static_cast<double>(c.failed_in_a_row));
   out.gauge("sluice_checkpoint_running_seconds", "How long the checkpoint being written has taken so far; 0: none is.");
   out.add(c.running ? seconds(now_ms - c.running_since_ms) : 0);
   if (c.completed == 0) return;

@@ -37,6 +37,7 @@ struct SplitProgress {
 struct CheckpointProgress {
   uint64_t last_number = 0;      // newest complete one; meaningful when completed > 0
   uint64_t completed = 0, failed = 0;
+  uint64_t failed_in_a_row = 0;  // since the newest complete one
   int64_t last_completed_ms = 0; // wall clock
   int64_t last_duration_ms = 0;
   uint64_t last_bytes = 0;       // of the files that were new

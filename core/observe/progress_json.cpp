@@ -126,6 +126,7 @@ void write_checkpoint(JsonText& out, const CheckpointProgress& c) {
   }
   out.put("completed", c.completed);
   out.put("failed", c.failed);
+  out.put("failed_in_a_row", c.failed_in_a_row);
   if (c.running) {
     out.put("running_since_ms", c.running_since_ms);
   } else {

@@ -10,7 +10,7 @@ namespace sluice::plugin {
 
 inline std::string_view view(sluice_str s) noexcept { return s.data == nullptr ? std::string_view() : std::string_view(s.data, s.size); }
 
-// "0.1": of this host.
+// "0.2": of this host.
 std::string host_abi();
 
 // Kind of an operator or of a state, as people say it. "source", "value"; "?" for an unknown one.

@@ -1,7 +1,6 @@
 #include "runtime/dead_letters.h"
 
 #include <openssl/evp.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,9 +8,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "checkpoint/durable_file.h"
 #include "data/json_writer.h"
 #include "data/time_reader.h"
 #include "data/utf8.h"
+#include "observe/terminal_text.h"
 
 namespace sluice::runtime {
 namespace {
@@ -27,7 +28,8 @@ std::string file_name(const std::string& pipeline, const std::string& task, cons
 }
 
 base::Status io_error(const std::string& what, const std::string& path) {
-  return base::Status::fatal(what + " " + path + ": " + std::strerror(errno));
+  return base::Status::fatal(what + " " + path + ": " + std::strerror(errno) +
+                             ". Make room there or give another `dead_letters.dir`; the next run goes on from the last checkpoint");
 }
 
 void append_bytes(const char* name, std::string_view bytes, std::string* line) {
@@ -46,8 +48,8 @@ void append_bytes(const char* name, std::string_view bytes, std::string* line) {
 
 }  // namespace
 
-DeadLetters::DeadLetters(std::string dir, std::string pipeline, std::string task)
-    : dir_(std::move(dir)), pipeline_(std::move(pipeline)), task_(std::move(task)) {}
+DeadLetters::DeadLetters(std::string dir, std::string pipeline, std::string task, DeadLetterTarget* target)
+    : target_(target), dir_(std::move(dir)), pipeline_(std::move(pipeline)), task_(std::move(task)) {}
 
 DeadLetters::~DeadLetters() {
   if (file_ != nullptr) std::fclose(file_);
@@ -68,43 +70,66 @@ base::Status DeadLetters::begin_attempt(const std::string& lineage, uint64_t num
 }
 
 base::Status DeadLetters::open() {
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) return base::Status::fatal("cannot create the dead-letter folder " + dir_ + ": " + error.message());
-  file_ = std::fopen(path_.c_str(), "ab");
-  if (file_ == nullptr) return io_error("cannot open dead letters", path_);
-  const int folder = ::open(dir_.c_str(), O_RDONLY | O_DIRECTORY);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
+  base::Status s = checkpoint::create_directory(dir_);
+  if (s.is_ok()) {
+    file_ = std::fopen(path_.c_str(), "ab");
+    if (file_ == nullptr) return io_error("cannot open dead letters", path_);
+    s = checkpoint::sync_directory(dir_);
   }
-  return base::Status::ok();
+  return s.is_ok() ? s : base::Status::fatal("dead letters: " + s.message());
 }
 
 base::Status DeadLetters::write(const DeadLetter& letter) {
-  if (file_ == nullptr) SLUICE_TRY(open());
   line_.assign("{\"pipeline\":");
   data::append_json_string(pipeline_, &line_);
   line_.append(",\"operator\":");
   data::append_json_string(letter.operator_id, &line_);
-  line_.append(",\"code\":\"BAD_RECORD\",\"reason\":");
-  data::append_json_string(letter.reason, &line_);
+  line_.append(",\"code\":");
+  data::append_json_string(letter.code, &line_);
+  line_.append(",\"reason\":");
+  data::append_json_string(observe::valid_utf8(letter.reason), &line_);
   line_.append(",\"time\":");
   data::append_json_string(data::format_utc(letter.time_ms) + "Z", &line_);
   if (!letter.source.empty()) {
     line_.append(",\"source\":");
     data::append_json_string(letter.source, &line_);
     line_.append(",\"position\":");
-    data::append_json_string(letter.position, &line_);
+    data::append_json_string(observe::valid_utf8(letter.position), &line_);
   }
   if (letter.key.data() != nullptr) append_bytes("key", letter.key, &line_);
   if (letter.raw.data() != nullptr) append_bytes("raw", letter.raw, &line_);
-  line_.append("}\n");
+  else if (letter.is_tombstone) line_.append(",\"raw\":null");
+  line_.append("}");
+  if (target_ == nullptr) return append_line();
+  std::vector<DeadLetterTarget::Refused> refused;
+  SLUICE_TRY(target_->write(line_, &refused));
+  return keep_refused(std::move(refused));
+}
+
+base::Status DeadLetters::keep_refused(std::vector<DeadLetterTarget::Refused> refused) {
+  for (const DeadLetterTarget::Refused& r : refused) {
+    line_.assign(r.line, 0, r.line.size() - 1);
+    line_.append(",\"not_delivered\":");
+    data::append_json_string(r.reason, &line_);
+    line_.append("}");
+    SLUICE_TRY(append_line());
+  }
+  return base::Status::ok();
+}
+
+base::Status DeadLetters::append_line() {
+  if (file_ == nullptr) SLUICE_TRY(open());
+  line_.push_back('\n');
   if (std::fwrite(line_.data(), 1, line_.size(), file_) != line_.size()) return io_error("cannot write dead letters", path_);
   return base::Status::ok();
 }
 
-base::Status DeadLetters::sync() {
+base::Status DeadLetters::sync(uint64_t checkpoint) {
+  if (target_ != nullptr) {
+    std::vector<DeadLetterTarget::Refused> refused;
+    SLUICE_TRY(target_->flush(checkpoint, &refused));
+    SLUICE_TRY(keep_refused(std::move(refused)));
+  }
   if (file_ == nullptr) return base::Status::ok();
   if (std::fflush(file_) != 0 || ::fdatasync(::fileno(file_)) != 0) return io_error("cannot write dead letters", path_);
   return base::Status::ok();

@@ -22,21 +22,20 @@ class EpochWriter {
   using PositionText = std::function<std::string(size_t source, const std::string& split, std::string_view position)>;
   EpochWriter(JobContext& job, Operator& op, uint32_t lane, data::JsonReader& reader, NextArena next_arena, PositionText position_text);
 
-  // One transaction of the sink: epoch_begin(n), the rows of all files in order without the first `skip`, commit(n).
+  // One transaction of the sink: epoch_begin(n), the rows of the spool file in order, commit(n).
   // RETRY: nothing is known; ask last_committed() before trying again. Rows that the sink refuses have letters of their
   // own for each attempt, durable before the commit; *refused counts them.
-  base::Status write(uint64_t checkpoint, const std::vector<std::string>& files, uint64_t skip, uint64_t* refused);
+  base::Status write(uint64_t checkpoint, const std::string& file, uint64_t* refused);
   // The rows of an attempt turned out to be in the target: counts those it refused.
   void count_refused(uint64_t rows);
-  // They turned out not to be there: its letters are void.
-  base::Status void_letters(uint64_t checkpoint);
 
  private:
   struct Pending {
     std::shared_ptr<data::Arena> arena;
-    std::vector<sluice_str> json, source, split, position;
+    std::vector<sluice_str> json, key, source, split, position;
     std::vector<int64_t> event_time;
     std::vector<uint8_t> change;
+    bool has_key = false;
   };
   base::Status give();
   base::Status take_refused(const Pending* batch);

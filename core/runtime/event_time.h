@@ -1,4 +1,4 @@
-// Event time of a source's rows, out of the fields that `event_time:` names.
+// Event time of a source's rows, out of the fields that `event_time:` names or as the source gives it.
 #pragma once
 #include <optional>
 #include <string>
@@ -27,6 +27,9 @@ class EventTime {
 
  private:
   EventTime(const config::EventTimeSection& section, data::TimeReader reader) : section_(&section), reader_(std::move(reader)) {}
+  bool is_too_far_ahead(int64_t ms, int64_t now_ms) const;
+  std::string too_far_ahead() const;
+
   const config::EventTimeSection* section_;
   data::TimeReader reader_;
   std::vector<size_t> fields_;  // plan fields

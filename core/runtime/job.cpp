@@ -6,15 +6,24 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 #include <numeric>
+#include <set>
 
 #include "base/failpoint.h"
 #include "checkpoint/checkpoint_store.h"
+#include "checkpoint/durable_file.h"
 #include "checkpoint/restore_plan.h"
 #include "config/nearest_name.h"
+#include "config/scalar_values.h"
+#include "data/text_view.h"
 #include "data/time_reader.h"
+#include "runtime/crash_report.h"
+#include "runtime/dead_letter_target.h"
 #include "runtime/epoch.h"
 #include "runtime/job_context.h"
+#include "runtime/plan_check.h"
 #include "runtime/restore.h"
 #include "runtime/task.h"
 
@@ -23,8 +32,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In Manifest::extra: "C R", when a commit of checkpoint C got no answer and its rows are the first R of the spool.
-std::string tried_name(const std::string& operator_id, uint32_t lane) { return "epoch_tried/" + operator_id + "/" + std::to_string(lane); }
+// The host of an operator that looks outside: what it warns of belongs to what it finds.
+struct CheckHost {
+  sluice_host table;  // first: log() is given its address
+  const sluice_host* usual;
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+
+  explicit CheckHost(const std::string& version) : table(*host_table(version)), usual(host_table(version)) {
+    table.log = [](const sluice_host* host, uint32_t level, sluice_str text) {
+      auto* self = reinterpret_cast<CheckHost*>(const_cast<sluice_host*>(host));
+      if (level != SLUICE_LOG_WARNING) return self->usual->log(self->usual, level, text);
+      try {
+        const std::lock_guard lock(self->mutex);
+        self->warnings.emplace_back(text.data, text.size);
+      } catch (...) {  // as with any other log
+      }
+    };
+  }
+};
 
 std::string key_text(const config::OperatorSection& section) { return config::list_names(section.key, ",", false); }
 
@@ -42,9 +68,12 @@ struct Job::Impl {
   std::unique_ptr<checkpoint::CheckpointStore> store;
   std::unique_ptr<state::StateResources> state;
   JobContext context;
+  std::optional<PlanNode> dead_letter_node;
+  std::unique_ptr<DeadLetterTarget> dead_letters_to;  // null: to files
   std::optional<checkpoint::Manifest> restored;
   std::vector<std::unique_ptr<Task>> tasks;
   std::atomic<int> stop_requests{0};
+  std::atomic<bool> running{false};  // the tasks are; before, nothing is lost by ending at once
   std::vector<std::string> drop_states;
 
   struct Pending {
@@ -54,10 +83,15 @@ struct Job::Impl {
     std::chrono::steady_clock::time_point begin;
     std::optional<checkpoint::PendingCheckpoint> files;
     checkpoint::Manifest manifest;
-    size_t acks = 0;
+    std::set<size_t> answered;  // tasks
     std::map<size_t, uint32_t> gate_lanes;  // by node: lanes that have seen the marker
     std::vector<std::string> snapshot_dirs;
     uint32_t stores = 0;
+    struct Stored {
+      std::vector<state::StoredState> of_lanes;
+      uint64_t entries = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Stored> stored;  // by operator and state
   };
   std::optional<Pending> pending;
 
@@ -71,8 +105,13 @@ struct Job::Impl {
       : document(d), registry(r), options(std::move(o)), clock(options.clock != nullptr ? options.clock : &system_clock) {}
 
   base::Status plan_graph(config::Diagnostics& diagnostics);
+  std::string plugin_of(const PlanNode& node) const;
+  bool ask_needs(PlanNode& node, config::Diagnostics& diagnostics);
+  void plan_dead_letters(config::Diagnostics& diagnostics);
   base::Status choose_restore();
   base::Status prepare_context();
+  std::string begun_path() const { return context.work_dir + "/lineage-without-checkpoint"; }
+  base::Status discard_letters_of_nothing();
   base::Status recover_epochs();
   base::Status recover_epoch(size_t node, uint32_t lane, uint32_t lanes);
   base::Status patiently(Operator& op, const std::function<base::Status()>& f);
@@ -81,6 +120,7 @@ struct Job::Impl {
   base::Status trigger(bool last);
   base::Status take_ack(TaskAck ack);
   base::Status complete_checkpoint();
+  std::string who_did_not_answer() const;
   void give_up(const std::string& why);
   void note_failed(const std::string& why);
   std::vector<checkpoint::ManifestOperator> manifest_operators() const;
@@ -99,36 +139,71 @@ base::Status Job::Impl::plan_graph(config::Diagnostics& diagnostics) {
   plan = std::move(made).value();
   context.plan = &plan;
   context.clock = clock;
-  const sluice_host* host = host_table(options.sluice_version);
-  for (size_t n = 0; n < plan.nodes.size(); ++n) {
-    PlanNode& node = plan.nodes[n];
-    const auto& section = *node.section;
-    Operator probe(context, n, 0, node.lanes);
-    sluice_needs needs{};
-    base::Status s = probe.create(host);
-    if (s.is_ok()) s = probe.needs(&needs);
-    if (!s.is_ok()) {
-      if (node.role != SLUICE_ROLE_PARTIAL) diagnostics.error(section.use_at, "operator-refused", section.path, s.message());
-      continue;
-    }
-    for (size_t i = 0; i < needs.field_count; ++i) node.fields.push_back(plan.fields.add({needs.fields[i].data, needs.fields[i].size}));
-    for (size_t i = 0; i < needs.broadcast_field_count; ++i)
-      node.broadcast_fields.push_back(plan.fields.add({needs.broadcast_fields[i].data, needs.broadcast_fields[i].size}));
-    node.needs_body = needs.body != 0;
-    node.accepts_tombstones = needs.accepts_tombstones != 0;
-    node.delivery = needs.delivery;
-    for (size_t i = 0; i < node.desc->state_count; ++i) {
-      const sluice_state_decl& decl = *node.desc->states[i];
-      if (decl.ttl_required == 0) continue;
-      const std::string option(decl.ttl_option.data, decl.ttl_option.size);
-      const auto value = section.options.find(option);
-      if (value == section.options.end() || value->second.as_int() <= 0)
-        diagnostics.error(section.use_at, "ttl-required", section.path,
-                          "state \"" + std::string(decl.name.data, decl.name.size) + "\" of " + section.use + " would grow without bound: give `" + option + "`");
-    }
+  for (PlanNode& node : plan.nodes) {
+    node.plugin = plugin_of(node);
+    ask_needs(node, diagnostics);
   }
+  plan_dead_letters(diagnostics);
+  check_plan(plan, diagnostics);
   if (!diagnostics.has_errors()) finish_fields(plan);
   return base::Status::ok();
+}
+
+std::string Job::Impl::plugin_of(const PlanNode& node) const {
+  const plugin::LoadedModule* from = registry.module_of(node.section->use);
+  if (from == nullptr) return {};
+  return std::string(data::view(from->module->name)) + " " + std::string(data::view(from->module->version));
+}
+
+// Makes an instance and asks it. False: it refuses its options, which is reported.
+bool Job::Impl::ask_needs(PlanNode& node, config::Diagnostics& diagnostics) {
+  const auto& section = *node.section;
+  Operator probe(context, node, 0, node.lanes);
+  sluice_needs needs{};
+  base::Status s = probe.create(host_table(options.sluice_version));
+  if (s.is_ok()) s = probe.needs(&needs);
+  if (s.is_ok()) s = probe.plan_facts(&node.facts);
+  if (!s.is_ok()) {
+    if (node.role != SLUICE_ROLE_PARTIAL) report_at(diagnostics, section, option_named(section, s.message()), "operator-refused", s.message());
+    return false;
+  }
+  for (size_t i = 0; i < needs.field_count; ++i) node.fields.push_back(plan.fields.add({needs.fields[i].data, needs.fields[i].size}));
+  for (size_t i = 0; i < needs.broadcast_field_count; ++i)
+    node.broadcast_fields.push_back(plan.fields.add({needs.broadcast_fields[i].data, needs.broadcast_fields[i].size}));
+  node.needs_body = needs.body != 0;
+  node.accepts_tombstones = needs.accepts_tombstones != 0;
+  node.delivery = needs.delivery;
+  if (node.is_source() && node.facts.gives_event_time && !node.event_time) node.event_time = config::own_event_time();
+  for (size_t i = 0; i < node.desc->state_count; ++i) {
+    const sluice_state_decl& decl = *node.desc->states[i];
+    if (decl.ttl_required == 0) continue;
+    const std::string option(decl.ttl_option.data, decl.ttl_option.size);
+    const auto value = section.options.find(option);
+    if (value == section.options.end() || value->second.as_int() <= 0)
+      diagnostics.error(section.use_at, "ttl-required", section.path,
+                        "state \"" + std::string(decl.name.data, decl.name.size) + "\" of " + section.use + " would grow without bound: give `" + option + "`");
+  }
+  return true;
+}
+
+void Job::Impl::plan_dead_letters(config::Diagnostics& diagnostics) {
+  if (!document.dead_letters_to) return;
+  const config::OperatorSection& section = *document.dead_letters_to;
+  PlanNode node;
+  node.section = &section;
+  node.desc = registry.find(section.use);
+  node.plugin = plugin_of(node);
+  if (node.desc == nullptr || !ask_needs(node, diagnostics)) return;
+  if (node.delivery == SLUICE_DELIVERY_EPOCH || node.desc->state_count > 0) {
+    diagnostics.error(section.use_at, "dead-letters-by-epoch", section.path,
+                      section.use + " as it is set up here writes with the checkpoints, which dead letters must not wait for", {},
+                      "use a sink that writes at once, such as kafka.sink; for files leave `use` out and give `dir`");
+    return;
+  }
+  dead_letter_node = std::move(node);
+  dead_letters_to = std::make_unique<DeadLetterTarget>(context, *dead_letter_node,
+                                                       [this] { return context.hard_stop || (!running && stop_requests.load() > 0); });
+  context.dead_letters_to = dead_letters_to.get();
 }
 
 std::vector<checkpoint::ManifestOperator> Job::Impl::manifest_operators() const {
@@ -141,6 +216,7 @@ std::vector<checkpoint::ManifestOperator> Job::Impl::manifest_operators() const 
     o.version = std::string(node.desc->version.data, node.desc->version.size);
     o.parallelism = node.lanes;
     o.key = key_text(*node.section);
+    for (const auto& input : node.section->inputs) o.inputs += (o.inputs.empty() ? "" : ",") + input.id;
     for (const auto& d : state_decls(node)) o.states.push_back(checkpoint::describe_state(d));
     out.push_back(std::move(o));
   }
@@ -155,9 +231,13 @@ base::Status Job::Impl::choose_restore() {
   if (!opened.is_ok()) return opened.status();
   store = std::move(opened).value();
   if (options.from.empty()) {
-    auto newest = store->latest();
+    std::vector<uint64_t> abandoned;
+    auto newest = store->latest(&abandoned);
     if (!newest.is_ok()) return newest.status();
     if (!newest->lineage.empty()) restored = std::move(newest).value();
+    if (!abandoned.empty())
+      spdlog::warn("the last run started {} and ended before its first checkpoint: this one starts there too. To go on from checkpoint {} instead: --from {}",
+                   restored ? "from checkpoint " + std::to_string(restored->number) : "from scratch", abandoned.front(), abandoned.front());
   } else if (options.from != "none") {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(options.from.data(), options.from.data() + options.from.size(), number);
@@ -179,10 +259,16 @@ base::Status Job::Impl::prepare_context() {
     current.operators = manifest_operators();
     for (const PlanNode& node : plan.nodes)
       if (node.is_source()) current.source_ids.push_back(node.id());
+    for (size_t n = 0; n < plan.nodes.size(); ++n)
+      if (plan.nodes[n].has_broadcast())
+        for (size_t source : plan.sources_of(n, SLUICE_PORT_BROADCAST)) current.broadcast_sources[plan.nodes[n].id()].push_back(plan.nodes[source].id());
+    if (base::Status known = check_drop_states(options.drop_states, *restored, current.operators); !known.is_ok())
+      return std::move(known).in("checkpoints");
     auto planned = checkpoint::plan_restore(*restored, current, options.drop_states);
     if (!planned.is_ok()) return base::Status(planned.status()).in("checkpoints");
     spdlog::info("{}", planned->text);
     drop_states = planned->drop_states;
+    checkpoint::forget_dropped(*restored, drop_states);
     const std::lock_guard lock(progress_mutex);
     checkpoint_progress.restored_from = "checkpoint " + std::to_string(restored->number) + " of lineage " + restored->lineage.substr(0, 8);
   }
@@ -192,10 +278,18 @@ base::Status Job::Impl::prepare_context() {
   context.chunks = std::make_shared<data::ChunkPool>();
   context.dead_letters_dir = document.dead_letters_dir;
   context.work_dir = options.work_dir.empty() ? document.checkpoint.dir + "/work" : options.work_dir;
+  SLUICE_TRY(discard_letters_of_nothing());
   std::error_code error;
   fs::remove_all(context.work_dir, error);
+  // What is left there could be taken for the state of this run.
+  if (error) return base::Status::fatal("cannot empty the working folder " + context.work_dir + ": " + error.message() + ". Remove it by hand");
   fs::create_directories(context.work_dir, error);
   if (error) return base::Status::fatal("cannot create the working folder " + context.work_dir + ": " + error.message());
+  if (!restored || context.lineage != restored->lineage) {
+    std::ofstream begun(begun_path());
+    begun << context.lineage;
+    if (!begun.flush()) return base::Status::fatal("cannot write " + begun_path());
+  }
   state = std::make_unique<state::StateResources>(
       state::StateResourcesOptions{static_cast<uint64_t>(document.limits.state_memory), clock});
   context.state = state.get();
@@ -209,6 +303,16 @@ base::Status Job::Impl::prepare_context() {
   }
   if (restored) SLUICE_TRY(DeadLetters::discard_after(document.dead_letters_dir, document.name, restored->lineage, restored->number));
   return base::Status::ok();
+}
+
+// A run that ended before the first checkpoint of its lineage has done nothing that counts: its rows are read again,
+// and their dead letters would come twice.
+base::Status Job::Impl::discard_letters_of_nothing() {
+  std::string lineage;
+  if (std::ifstream begun(begun_path()); !std::getline(begun, lineage) || lineage.empty()) return base::Status::ok();
+  for (const auto& info : store->list())
+    if (info.lineage == lineage) return base::Status::ok();
+  return DeadLetters::discard_after(document.dead_letters_dir, document.name, lineage, 0);
 }
 
 base::Status Job::Impl::recover_epochs() {
@@ -269,39 +373,28 @@ base::Status Job::Impl::recover_epoch(size_t n, uint32_t lane, uint32_t lanes) {
     if (!options.accept_duplicates) return base::Status::fatal("checkpoints: " + what + ". Empty the target, or say --accept-duplicates");
     spdlog::warn("{} (accepted)", what);
   }
-  std::vector<std::string> files;
-  if (restored)
-    for (const auto& spool : restored->spools)
-      if (spool.operator_id == node.id() && spool.lane == lane) files.push_back(store->path_of(*restored, spool.file));
-  // A marker of another lineage says nothing about the rows of this checkpoint.
-  const auto holds = [&](uint64_t checkpoint) { return lineage == restored->lineage && last == checkpoint; };
-  const auto holds_it = [&] { return lineage == restored->lineage && last >= number; };
-  if (!files.empty() && !holds_it()) {
-    SLUICE_FAILPOINT("recovery.before_epoch");
+  if (restored) {
     EpochWriter writer(context, op, lane, reader, next_arena, [&](size_t source, const std::string& split, std::string_view position) {
       Operator describer(context, source, 0, 1);
       sluice_needs ignored;
       if (!describer.create(host_table(options.sluice_version)).is_ok() || !describer.needs(&ignored).is_ok()) return split;
       return describer.describe_position(split, position);
     });
-    uint64_t skip = 0, refused = 0;
-    if (const auto tried = restored->extra.find(tried_name(node.id(), lane)); tried != restored->extra.end()) {
-      uint64_t checkpoint = 0, rows = 0;
-      const char *begin = tried->second.data(), *end = begin + tried->second.size();
-      const auto first = std::from_chars(begin, end, checkpoint);
-      if (first.ec != std::errc() || first.ptr == end || std::from_chars(first.ptr + 1, end, rows).ec != std::errc())
-        return base::Status::fatal("checkpoint " + std::to_string(number) + " is damaged: " + tried->first + " is \"" + tried->second + "\"");
-      if (holds(checkpoint)) skip = rows;
-      else SLUICE_TRY(writer.void_letters(checkpoint));
+    for (const auto& spool : restored->spools) {  // the oldest first
+      // A marker of another lineage says nothing about the rows of this one.
+      const auto holds_it = [&] { return lineage == restored->lineage && last >= spool.checkpoint; };
+      if (spool.operator_id != node.id() || spool.lane != lane || holds_it()) continue;
+      SLUICE_FAILPOINT("recovery.before_epoch");
+      uint64_t refused = 0;
+      SLUICE_TRY(patiently(op, [&]() -> base::Status {
+        // The answer of an earlier attempt may have been lost, the rows not.
+        SLUICE_TRY(op.last_committed(&last, &lineage));
+        return holds_it() ? base::Status::ok() : writer.write(spool.checkpoint, store->path_of(*restored, spool.file), &refused);
+      }));
+      writer.count_refused(refused);
+      SLUICE_FAILPOINT("recovery.after_epoch");
+      spdlog::info("sink \"{}\", lane {}: the rows of checkpoint {} were delivered again", node.id(), lane, spool.checkpoint);
     }
-    SLUICE_TRY(patiently(op, [&]() -> base::Status {
-      // The answer of an earlier attempt may have been lost, the rows not.
-      SLUICE_TRY(op.last_committed(&last, &lineage));
-      return holds_it() ? base::Status::ok() : writer.write(number, files, skip, &refused);
-    }));
-    writer.count_refused(refused);
-    SLUICE_FAILPOINT("recovery.after_epoch");
-    spdlog::info("sink \"{}\", lane {}: the rows of checkpoint {} were delivered again", node.id(), lane, number);
   }
   return op.close();
 }
@@ -357,7 +450,7 @@ base::Status Job::Impl::trigger(bool last) {
   p.manifest.key_groups = context.key_groups;
   p.manifest.operators = manifest_operators();
   for (const PlanNode& node : plan.nodes)
-    if (node.is_source()) p.manifest.sources.push_back({node.id(), {}});
+    if (node.is_source()) p.manifest.sources.push_back({node.id(), {}, true});
   pending = std::move(p);
   {
     const std::lock_guard lock(progress_mutex);
@@ -400,27 +493,27 @@ base::Status Job::Impl::take_ack(TaskAck ack) {
     for (auto& o : m.operators) {
       if (o.id != node.id()) continue;
       o.timers += s.timers;
-      for (auto& declared : o.states)
-        for (const auto& stored : s.states)
-          if (stored.decl.name == declared.name && stored.decl.operator_id == node.id()) declared.oldest_format = std::min(declared.oldest_format, stored.oldest_format);
-      for (auto& declared : o.states)
-        for (const auto& t : s.stats)
-          if (t.name == declared.name) declared.entries += t.entries;
+      for (const state::StoredState& stored : s.states) pending->stored[{o.id, stored.decl.name}].of_lanes.push_back(stored);
+      for (const state::TableStats& table : s.stats) {
+        uint64_t& entries = pending->stored[{o.id, table.name}].entries;
+        entries = table.kind == state::StateKind::kBroadcast ? table.entries : entries + table.entries;  // every lane has the whole broadcast state
+      }
     }
   }
   remove_snapshots();
   for (const SpoolSegment& spool : ack.spools) {
-    const base::Status added = pending->files->add_spool(plan.nodes[spool.node].id(), spool.lane, spool.rows, spool.path);
+    const base::Status added = pending->files->add_spool(plan.nodes[spool.node].id(), spool.lane, spool.checkpoint, spool.rows, spool.path);
     if (!added.is_ok()) {
       give_up(added.message());
       return added.code() == base::Code::kRetry ? base::Status::ok() : added;
     }
-    if (spool.tried_checkpoint != 0)
-      m.extra[tried_name(plan.nodes[spool.node].id(), spool.lane)] = std::to_string(spool.tried_checkpoint) + " " + std::to_string(spool.tried_rows);
   }
   for (auto& [node, split] : ack.splits)
     for (auto& source : m.sources)
       if (source.operator_id == plan.nodes[node].id()) source.splits.push_back(std::move(split));
+  for (const auto& [node, over] : ack.starts)
+    for (auto& source : m.sources)
+      if (source.operator_id == plan.nodes[node].id()) source.started = source.started && over;
   for (const auto& [node, w] : ack.watermarks)
     if (plan.nodes[node].role != SLUICE_ROLE_PARTIAL) m.watermarks.push_back({plan.nodes[node].id(), tasks[ack.task]->lane(), w});
   for (const auto& [node, seen] : ack.gates)
@@ -436,21 +529,38 @@ base::Status Job::Impl::take_ack(TaskAck ack) {
       }
     }
   }
-  return ++pending->acks == tasks.size() ? complete_checkpoint() : base::Status::ok();
+  pending->answered.insert(ack.task);
+  return pending->answered.size() == tasks.size() ? complete_checkpoint() : base::Status::ok();
 }
 
 base::Status Job::Impl::complete_checkpoint() {
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     if (plan.nodes[n].has_broadcast())
       pending->manifest.gates.push_back({plan.nodes[n].id(), pending->gate_lanes[n] == plan.nodes[n].lanes});
+  // A lane that could not look for its splits yet says nothing about them: what the last checkpoint knew stays true.
+  for (auto& source : pending->manifest.sources) {
+    const auto* before = restored ? restored->find_source(source.operator_id) : nullptr;
+    if (before == nullptr) continue;
+    std::set<std::string> told;
+    for (const auto& split : source.splits) told.insert(split.id);
+    for (const auto& split : before->splits)
+      if (!told.contains(split.id)) source.splits.push_back(split);
+  }
   for (auto& source : pending->manifest.sources)
     std::sort(source.splits.begin(), source.splits.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  // What a reader must be able to read is what any lane may hold.
+  for (auto& o : pending->manifest.operators)
+    for (auto& declared : o.states)
+      if (const auto stored = pending->stored.find({o.id, declared.name}); stored != pending->stored.end() && !stored->second.of_lanes.empty())
+        declared = checkpoint::describe_state(stored->second.of_lanes, stored->second.entries);
   auto done = pending->files->complete(std::move(pending->manifest));
   if (!done.is_ok()) {
     give_up(done.status().message());
     return done.status().code() == base::Code::kRetry ? base::Status::ok() : done.status();
   }
   SLUICE_FAILPOINT("checkpoint.complete");
+  std::error_code gone_already;
+  fs::remove(begun_path(), gone_already);
   const uint64_t number = pending->number;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - pending->begin).count();
   uint64_t bytes = 0;
@@ -462,32 +572,53 @@ base::Status Job::Impl::complete_checkpoint() {
     checkpoint_progress.running = false;
     checkpoint_progress.last_number = number;
     checkpoint_progress.completed += 1;
+    checkpoint_progress.failed_in_a_row = 0;
     checkpoint_progress.last_completed_ms = clock->now_ms();
     checkpoint_progress.last_duration_ms = took;
     checkpoint_progress.last_bytes = bytes;
+    if (!checkpoint_progress.last_error.empty()) spdlog::info("checkpoints are written again: {} is complete", number);
     checkpoint_progress.last_error.clear();
   }
   spdlog::debug("checkpoint {} is complete ({} ms, {} bytes)", number, took, bytes);
   if (const base::Status s = store->retention_status(); !s.is_ok()) spdlog::warn("old checkpoints could not be removed: {}", s.message());
   pending.reset();
   for (const auto& task : tasks) task->mailbox().command({Command::Kind::kCommit, number, false});
-  return base::Status::ok();
+  return dead_letters_to != nullptr ? dead_letters_to->commit(number) : base::Status::ok();
+}
+
+// Operators of the pending checkpoint, with their lanes.
+std::string Job::Impl::who_did_not_answer() const {
+  std::map<std::string, std::set<uint32_t>> lanes;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    if (pending->answered.contains(t)) continue;
+    for (const size_t n : plan.stages[tasks[t]->stage()].nodes) lanes[plan.nodes[n].id()].insert(tasks[t]->lane());
+  }
+  std::string out;
+  for (const auto& [id, of] : lanes) {
+    out += (out.empty() ? "\"" : ", \"") + id + "\" (" + (of.size() == 1 ? "lane" : "lanes");
+    for (const uint32_t lane : of) out += (lane == *of.begin() ? " " : ", ") + std::to_string(lane);
+    out += ")";
+  }
+  return out;
 }
 
 void Job::Impl::give_up(const std::string& why) {
-  spdlog::warn("checkpoint {} was given up: {}", pending->number, why);
   pending.reset();
   note_failed(why);
 }
 
+// Said once for each reason: a full disk lasts, and checkpoints are tried often.
 void Job::Impl::note_failed(const std::string& why) {
   const std::lock_guard lock(progress_mutex);
+  if (checkpoint_progress.last_error != why) spdlog::warn("no checkpoint: {}; the newest complete one stays in force, the job goes on and tries again", why);
   checkpoint_progress.running = false;
   checkpoint_progress.failed += 1;
+  checkpoint_progress.failed_in_a_row += 1;
   checkpoint_progress.last_error = why;
 }
 
 base::Result<Outcome> Job::Impl::coordinate() {
+  running = true;
   for (const auto& task : tasks) task->start();
   set_phase("running");
   const int64_t interval = document.checkpoint.interval_ms, timeout = document.checkpoint.timeout_ms;
@@ -520,7 +651,7 @@ base::Result<Outcome> Job::Impl::coordinate() {
     if (pending) {
       if (timeout > 0 && now - pending->begin > std::chrono::milliseconds(timeout)) {
         final_asked = final_asked && !pending->last;
-        give_up("not all operators answered within checkpoint.timeout");
+        give_up("not all operators answered within checkpoint.timeout (" + config::format_duration(timeout) + "): " + who_did_not_answer() + " did not");
       }
       continue;
     }
@@ -563,6 +694,8 @@ base::Result<Outcome> Job::Impl::coordinate() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   for (const auto& task : tasks) task->join();
+  if (dead_letters_to != nullptr)
+    if (base::Status s = dead_letters_to->close(); failure.is_ok() && !s.is_ok() && s.code() != base::Code::kRetry) failure = std::move(s);
   if (failure.is_ok())
     if (auto f = context.failure()) failure = std::move(*f);
   set_phase(failure.is_ok() ? (stopped ? "stopped" : "finished") : "failed");
@@ -585,15 +718,50 @@ base::Result<std::unique_ptr<Job>> Job::create(const config::PipelineDocument& d
   return std::unique_ptr<Job>(new Job(std::move(impl)));
 }
 
+size_t Job::check_outside(config::Diagnostics& diagnostics) {
+  Impl& m = *impl_;
+  const auto check_folder = [&](const std::string& dir, const config::Location& at, const char* key, const char* what) {
+    const base::Status s = checkpoint::check_writable(dir);
+    if (!s.is_ok())
+      diagnostics.error(at, "outside", key, std::string(what) + ": " + s.message() + ". Make it writable, or name another one in " + key);
+  };
+  check_folder(m.document.checkpoint.dir, m.document.checkpoint.dir_at, "checkpoint.dir", "folder of the checkpoints");
+  check_folder(m.document.dead_letters_dir, m.document.dead_letters_dir_at, "dead_letters.dir", "folder of the dead letters");
+  size_t asked = 0;
+  const auto ask = [&](const PlanNode& node) {
+    CheckHost host(m.options.sluice_version);  // outlives the instance
+    Operator op(m.context, node, 0, 1);
+    sluice_needs needs{};
+    std::vector<Operator::Problem> problems;
+    base::Status s = op.create(&host.table);
+    if (s.is_ok()) s = op.needs(&needs);
+    if (s.is_ok() && !op.can_check()) return;
+    ++asked;
+    if (s.is_ok()) s = op.check(&problems);
+    if (!s.is_ok()) problems.push_back({"", s.message()});
+    const std::string who = "operator \"" + node.id() + "\" (" + node.section->use + "): ";
+    for (const std::string& text : host.warnings) diagnostics.warning(node.section->use_at, "outside", node.section->path, who + text);
+    for (const Operator::Problem& p : problems)
+      report_at(diagnostics, *node.section, node.section->options.find(p.option), "outside", p.text.rfind(who, 0) == 0 ? p.text : who + p.text);
+  };
+  for (const PlanNode& node : m.plan.nodes)
+    if (node.role != SLUICE_ROLE_PARTIAL) ask(node);  // of two phases both would say the same
+  if (m.dead_letter_node) ask(*m.dead_letter_node);
+  return asked;
+}
+
 std::string Job::describe_plan() const { return impl_->plan.describe(); }
 
 base::Result<Outcome> Job::run() {
+  const JobRuns runs;
   Impl& m = *impl_;
   // `checkpoints: ` before a message: the start was refused for what the store or a sink holds (job.h).
   base::Status s = m.choose_restore().in("checkpoints");
   if (s.is_ok()) s = m.prepare_context();
+  if (s.is_ok() && m.dead_letters_to != nullptr) s = m.dead_letters_to->open(host_table(m.options.sluice_version));
   if (s.is_ok()) s = m.recover_epochs();
   if (s.is_ok()) s = m.build_tasks();
+  if (s.is_ok()) s = m.store->confirm_run();  // a start that was refused changes nothing
   if (!s.is_ok()) {
     m.set_phase("failed");
     return s;
@@ -652,7 +820,9 @@ observe::Progress Job::progress() const {
     p.operators.push_back(std::move(o));
   }
   p.dead_letters = m.context.dead_letter_count.load();
-  p.dead_letters_dir = m.document.dead_letters_dir;
+  p.dead_letters_dir = m.document.dead_letters_to ? m.document.dead_letters_to->use : m.document.dead_letters_dir;
+  if (m.dead_letters_to != nullptr)
+    if (std::string waiting = m.dead_letters_to->waiting(); !waiting.empty()) p.waiting_for.push_back(std::move(waiting));
   for (size_t n = 0; p.phase != "starting" && n < m.context.gates.size(); ++n) {  // they are made while it starts
     if (m.context.gates[n] == nullptr || m.context.gates[n]->is_open()) continue;
     p.waiting_for.push_back("the gate of " + m.plan.nodes[n].id() + " is closed: the snapshot of its broadcast side is not complete");
@@ -660,7 +830,7 @@ observe::Progress Job::progress() const {
   const observe::SplitProgress* holder = nullptr;
   for (const auto& s : p.splits)
     if (!s.idle && !s.ended && !s.gated && (holder == nullptr || s.watermark_ms < holder->watermark_ms)) holder = &s;
-  const bool timed = std::any_of(m.document.operators.begin(), m.document.operators.end(), [&](const auto& o) { return holder != nullptr && o.id == holder->source_id && o.event_time; });
+  const bool timed = std::any_of(m.plan.nodes.begin(), m.plan.nodes.end(), [&](const auto& n) { return holder != nullptr && n.id() == holder->source_id && n.event_time; });
   if (timed && p.splits.size() > 1) {
     const bool others_ahead = std::any_of(p.splits.begin(), p.splits.end(), [&](const auto& s) { return s.source_id == holder->source_id && s.watermark_ms > holder->watermark_ms; });
     if (others_ahead && (holder->caught_up || holder->watermark_ms == observe::kNoTime))
@@ -669,6 +839,22 @@ observe::Progress Job::progress() const {
                                                                         : " at " + data::format_utc(holder->watermark_ms) + "Z: it has no newer rows"));
   }
   return p;
+}
+
+bool gives_event_time(const config::PipelineDocument& document, const config::OperatorSection& source, plugin::PluginRegistry& registry,
+                      const std::string& sluice_version) {
+  Plan plan;
+  plan.document = &document;
+  JobContext context;
+  context.plan = &plan;
+  PlanNode node;
+  node.section = &source;
+  node.desc = registry.find(source.use);
+  if (node.desc == nullptr) return false;
+  Operator probe(context, node, 0, 1);
+  sluice_needs needs;
+  return probe.create(host_table(sluice_version)).is_ok() && probe.needs(&needs).is_ok() && probe.plan_facts(&node.facts).is_ok() &&
+         node.facts.gives_event_time;
 }
 
 }  // namespace sluice::runtime

@@ -42,6 +42,10 @@ class Job {
 
   // The physical plan for people: stages, lanes, how rows move between them.
   std::string describe_plan() const;
+  // Looks at the folders that the job will write to, and lets one instance of every operator look at what it needs outside:
+  // servers, files. Nothing is opened for good or changed there; what is wrong goes to `diagnostics`, with the place of the
+  // option or of the operator. Gives how many operators have such a check. Instead of run().
+  size_t check_outside(config::Diagnostics& diagnostics);
   // Opens or restores, runs to the end of the input or to a stop request. A start that is refused for what the
   // checkpoint store or a sink holds answers with a message that begins with `checkpoints: `.
   base::Result<Outcome> run();
@@ -55,5 +59,10 @@ class Job {
   explicit Job(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether the rows of a source of the document, as it is set up, have event times of their own. Makes an instance, opens
+// nothing. False also when the source refuses its options.
+bool gives_event_time(const config::PipelineDocument& document, const config::OperatorSection& source, plugin::PluginRegistry& registry,
+                      const std::string& sluice_version);
 
 }  // namespace sluice::runtime

@@ -1,5 +1,6 @@
 // What the tasks of one job share.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -57,6 +58,12 @@ class SourceSplits {
     const std::lock_guard lock(mutex_);
     ended_.insert(id);
   }
+  // One that had ended before this run is read on. The first lane that finds that out counts: it may end again before
+  // the last one does.
+  void read_on(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    if (read_on_.insert(id).second) ended_.erase(id);
+  }
   bool has_ended(const std::string& id) const {
     const std::lock_guard lock(mutex_);
     return ended_.contains(id);
@@ -65,20 +72,28 @@ class SourceSplits {
   // lane that is merely slow to start would hold the watermark back, and which rows are late would depend on it.
   void lane_ready() { ready_lanes_.fetch_add(1, std::memory_order_release); }
   uint32_t ready_lanes() const { return ready_lanes_.load(std::memory_order_acquire); }
-  // There are splits, and all of them have ended.
-  bool all_ended(const std::vector<std::string>& ids) const {
+  // Lanes look for splits at different moments, and what comes in between moves the others' places: the first lane that
+  // finds a split settles whose it is.
+  int64_t ordinal_of(const std::string& id, int64_t found) {
     const std::lock_guard lock(mutex_);
-    if (ids.empty()) return false;
-    for (const auto& id : ids)
-      if (!ended_.contains(id)) return false;
-    return true;
+    return ordinals_.try_emplace(id, found).first->second;
+  }
+  void taken(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    taken_.insert(id);
+  }
+  // There are splits, and all of them that a lane has taken have ended. One that its own lane has not found is for a later run.
+  bool all_ended(const std::set<std::string>& ids) const {
+    const std::lock_guard lock(mutex_);
+    return !ids.empty() && std::all_of(ids.begin(), ids.end(), [&](const auto& id) { return !taken_.contains(id) || ended_.contains(id); });
   }
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, uint32_t> index_;
   std::vector<std::string> ids_;
-  std::set<std::string> ended_;
+  std::map<std::string, int64_t> ordinals_;
+  std::set<std::string> taken_, ended_, read_on_;
   std::atomic<uint32_t> ready_lanes_{0};
 };
 
@@ -94,10 +109,9 @@ struct StateSnapshot {
 struct SpoolSegment {
   size_t node = 0;
   uint32_t lane = 0;
+  uint64_t checkpoint = 0;  // whose barrier ended it
   std::string path;
   uint64_t rows = 0;
-  // The target may have its first `tried_rows` rows: a commit of that checkpoint got no answer. 0: there was none.
-  uint64_t tried_checkpoint = 0, tried_rows = 0;
 };
 struct TaskAck {
   size_t task = 0;
@@ -108,7 +122,10 @@ struct TaskAck {
   std::vector<std::pair<size_t, checkpoint::ManifestSplit>> splits;  // node, split
   std::vector<std::pair<size_t, int64_t>> watermarks;                // node
   std::vector<std::pair<size_t, bool>> gates;                        // node, marker seen in this lane
+  std::vector<std::pair<size_t, bool>> starts;                       // node, the source's first start is over in this lane
 };
+
+class DeadLetterTarget;
 
 struct JobContext {
   const Plan* plan = nullptr;
@@ -116,6 +133,7 @@ struct JobContext {
   std::shared_ptr<data::ChunkPool> chunks;
   state::StateResources* state = nullptr;
   std::string lineage, work_dir, dead_letters_dir;
+  DeadLetterTarget* dead_letters_to = nullptr;  // null: to files in dead_letters_dir
   uint32_t key_groups = 128;
   std::vector<std::unique_ptr<Gate>> gates;           // by node; null where there is none
   std::vector<std::unique_ptr<SourceSplits>> sources;  // by node; null where there is none

@@ -80,11 +80,12 @@ class Mailbox {
   std::optional<Command> next_command() {
     if (!has_command_.load(std::memory_order_relaxed)) return std::nullopt;
     const std::lock_guard lock(mutex_);
-    if (commands_.empty()) return std::nullopt;
-    const Command c = commands_.front();
-    commands_.pop_front();
-    has_command_.store(!commands_.empty(), std::memory_order_relaxed);
-    return c;
+    return commands_.empty() ? std::nullopt : std::optional(take_command());
+  }
+  // The next command if it is a kCommit.
+  std::optional<Command> next_commit() {
+    const std::lock_guard lock(mutex_);
+    return commands_.empty() || commands_.front().kind != Command::Kind::kCommit ? std::nullopt : std::optional(take_command());
   }
   // From any thread: ends a wait().
   void wake() {
@@ -107,6 +108,13 @@ class Mailbox {
   }
 
  private:
+  // With the mutex held, and when there is one.
+  Command take_command() {
+    const Command c = commands_.front();
+    commands_.pop_front();
+    has_command_.store(!commands_.empty(), std::memory_order_relaxed);
+    return c;
+  }
   struct Channel {
     std::deque<Message> queue;
     std::atomic<size_t> batches{0};

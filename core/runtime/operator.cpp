@@ -7,7 +7,11 @@
 #include <cstring>
 
 #include "data/json_writer.h"
+#include "data/made_value.h"
 #include "data/text_view.h"
+#include "sluice/ext/added_splits.h"
+#include "sluice/ext/ended_splits.h"
+#include "sluice/ext/plan.h"
 
 namespace sluice::runtime {
 namespace {
@@ -16,7 +20,7 @@ using data::view;
 sluice_str str(std::string_view s) { return {s.data(), s.size()}; }
 
 // The instance whose function this thread is running; how calls from a plugin's own threads are told apart.
-thread_local const void* running_instance = nullptr;
+thread_local const Operator* running_instance = nullptr;
 
 sluice_code write_error(sluice_error* out, sluice_code code, std::string_view message, uint32_t retry_after_ms = 0) {
   if (out != nullptr) {
@@ -32,6 +36,8 @@ sluice_code write_error(sluice_error* out, const base::Status& s) {
 }
 
 }  // namespace
+
+const char* running_operator() noexcept { return running_instance != nullptr ? running_instance->name_for_messages_.c_str() : nullptr; }
 
 // ---- options -------------------------------------------------------------------------------------
 
@@ -87,29 +93,6 @@ ConfigValue::ConfigValue(const config::OptionValues& options) {
   root_.as.map.size = members_.size();
 }
 
-const sluice_host* host_table(const std::string& version) {
-  static const std::string text = version;
-  static const sluice_host table = [] {
-    sluice_host h{};
-    h.struct_size = sizeof h;
-    h.abi_minor = SLUICE_ABI_MINOR;
-    h.version = str(text);
-    h.log = [](const sluice_host*, uint32_t level, sluice_str message) {
-      try {
-        const auto l = level <= SLUICE_LOG_DEBUG ? spdlog::level::debug
-                       : level == SLUICE_LOG_INFO ? spdlog::level::info
-                       : level == SLUICE_LOG_WARNING ? spdlog::level::warn
-                                                     : spdlog::level::err;
-        spdlog::log(l, "{}", view(message));
-      } catch (...) {  // logging never fails a plugin's call
-      }
-    };
-    h.get_extension = [](const sluice_host*, sluice_str) -> const void* { return nullptr; };
-    return h;
-  }();
-  return &table;
-}
-
 std::shared_ptr<const Schema> Schema::copy(const sluice_schema& s) {
   auto out = std::make_shared<Schema>();
   out->table = view(s.table);
@@ -146,7 +129,27 @@ struct ContextFunctions {
     }
   }
 
+  // The plugin gives something to `what`. With --debug-plugins: is it memory that it had been handed in an earlier call?
+  template <class T>
+  static base::Status still_lives(Operator& op, const char* what, const T* given, size_t count) {
+    if (op.handed_out_ == nullptr || given == nullptr) return base::Status::ok();
+    for (size_t i = 0; i < count; ++i) {
+      if (!op.handed_out_->is_dead(given[i])) continue;
+      const std::string text = std::string(what) + " was given memory of an earlier call: what the host hands out dies when the call returns";
+      const std::lock_guard lock(op.shared_mutex_);
+      op.misuse_ = text;
+      return base::Status::bug(text);
+    }
+    return base::Status::ok();
+  }
+  // What the plugin may look at until its call returns.
+  static sluice_str hand_out(Operator& op, sluice_str s) { return op.handed_out_ != nullptr ? op.handed_out_->text(s) : s; }
+  static sluice_value hand_out(Operator& op, const sluice_value& v) { return op.handed_out_ != nullptr ? op.handed_out_->value(v) : v; }
+
   static base::Status emit_source(Operator& op, const sluice_rows& rows) {
+    SLUICE_TRY(still_lives(op, "emit", rows.raw, rows.size));
+    SLUICE_TRY(still_lives(op, "emit", rows.raw_key, rows.size));
+    SLUICE_TRY(still_lives(op, "emit", rows.position, rows.size));
     const auto arena = op.arena_();
     SourceRows& to = op.source_rows;
     for (uint32_t i = 0; i < rows.size; ++i) {
@@ -160,6 +163,13 @@ struct ContextFunctions {
     return base::Status::ok();
   }
 
+  // Instead of a row that has a value which is not what it says. `from`: the row that it was made of.
+  static void reject_made(Operator& op, uint32_t from, const sluice_value& body, const std::string& why) {
+    Rejected r{from, 0, "operator \"" + op.id() + "\" (" + op.node_.section->use + ") gave a row that is not valid JSON: " + why};
+    if (from == SLUICE_NO_ROW) data::append_json(body, &r.made);
+    op.rejected.push_back(std::move(r));
+  }
+
   static sluice_code emit(const sluice_context* ctx, uint32_t port, const sluice_rows* rows, sluice_error* err) {
     return guarded(ctx, err, "emit", [&](Operator& op) -> base::Status {
       if (rows->size == 0) return base::Status::ok();
@@ -170,6 +180,7 @@ struct ContextFunctions {
       if (op.node_.is_sink()) return base::Status::bug("a sink has no output");
       if (rows->body == nullptr) return base::Status::bug("a transform's rows need a body");
       if (port > op.node_.desc->output_port_count) return base::Status::bug("output port " + std::to_string(port) + " does not exist");
+      SLUICE_TRY(still_lives(op, "emit", rows->body, rows->size));
       data::RowBatch out;
       out.arena = op.arena_();
       data::Arena& arena = *out.arena;
@@ -183,6 +194,8 @@ struct ContextFunctions {
       out.origin = arena.array<data::Origin>(n);
       out.body = arena.array<sluice_value>(n);
       const data::RowBatch* in = op.in_;
+      std::vector<bool> bad;
+      std::string why;
       for (uint32_t i = 0; i < n; ++i) {
         const uint32_t from = rows->from_row != nullptr ? rows->from_row[i] : SLUICE_NO_ROW;
         const bool inherits = from != SLUICE_NO_ROW;
@@ -191,6 +204,11 @@ struct ContextFunctions {
         const sluice_value& body = rows->body[i];
         if (body.type != SLUICE_MAP && body.type != SLUICE_OBJECT) return base::Status::bug("emit: the body of a row must be a map or an object");
         out.body[i] = data::copy_value(body, arena);
+        if (!data::check_made_value(out.body[i], *op.reader_, &why)) {
+          bad.resize(n);
+          bad[i] = true;
+          reject_made(op, from, out.body[i], why);
+        }
         out.event_time[i] = rows->event_time != nullptr && rows->event_time[i] != SLUICE_NO_TIME ? rows->event_time[i]
                             : inherits && in->event_time != nullptr                               ? in->event_time[from]
                                                                                                   : SLUICE_NO_TIME;
@@ -202,6 +220,7 @@ struct ContextFunctions {
         out.raw_key[i] = inherits && in->raw_key != nullptr ? in->raw_key[from] : sluice_str{nullptr, 0};
         out.origin[i] = inherits && in->origin != nullptr ? in->origin[from] : data::Origin{};
       }
+      if (!bad.empty()) out = data::without(out, bad);
       op.emissions.push_back({Emission::Kind::kRows, port, std::move(out), nullptr, 0});
       return base::Status::ok();
     });
@@ -219,7 +238,10 @@ struct ContextFunctions {
         all = all && rows[i] == i;
       }
       data::RowBatch out = all ? *op.in_ : data::gather(*op.in_, {rows, count}, op.node_.needed_below);
+      std::vector<bool> bad;
+      std::string why;
       for (size_t a = 0; a < attached_count; ++a) {
+        SLUICE_TRY(still_lives(op, "forward", attached[a]->values, count));
         const std::string_view name = view(attached[a]->name);
         auto* values = out.arena->array<sluice_value>(count);
         for (size_t i = 0; i < count; ++i) {
@@ -228,12 +250,23 @@ struct ContextFunctions {
           const bool again = i > 0 && v.type == SLUICE_STRING && attached[a]->values[i - 1].type == SLUICE_STRING &&
                              attached[a]->values[i - 1].as.str.data == v.as.str.data && attached[a]->values[i - 1].as.str.size == v.as.str.size;
           values[i] = again ? values[i - 1] : data::copy_value(v, *out.arena);
+          const bool known = again && (bad.empty() || !bad[i - 1]);
+          if (known || data::check_made_value(values[i], *op.reader_, &why)) continue;
+          const sluice_member named{attached[a]->name, values[i]};
+          sluice_value body{SLUICE_MAP, 0, {}};
+          body.as.map.members = &named;
+          body.as.map.size = 1;
+          data::check_made_value(body, *op.reader_, &why);  // says which field
+          bad.resize(count);
+          if (!bad[i]) reject_made(op, rows[i], body, why);
+          bad[i] = true;
         }
         std::erase_if(out.attached, [&](const auto& old) { return view(old.name) == name; });
         out.attached.push_back({out.arena->copy(name), values});
         for (size_t f = 0; f < out.fields.size(); ++f)
           if (op.job_.plan->fields.names(f)[0] == name) out.fields[f] = nullptr;
       }
+      if (!bad.empty()) out = data::without(out, bad);
       op.emissions.push_back({Emission::Kind::kRows, port, std::move(out), nullptr, 0});
       return base::Status::ok();
     });
@@ -260,6 +293,7 @@ struct ContextFunctions {
       std::string error;
       if (op.in_ == nullptr || row >= op.in_->size) return base::Status::bug("body: no such row");
       if (!data::row_body(*op.in_, row, *op.reader_, out, &error)) return base::Status::bad_record(error);
+      *out = hand_out(op, *out);
       return base::Status::ok();
     });
   }
@@ -268,11 +302,13 @@ struct ContextFunctions {
       std::string error;
       if (op.in_ == nullptr || row >= op.in_->size) return base::Status::bug("json: no such row");
       if (!data::row_json(*op.in_, row, *op.reader_, out, &error)) return base::Status::bad_record(error);
+      *out = hand_out(op, *out);
       return base::Status::ok();
     });
   }
   static sluice_code parse(const sluice_context* ctx, const sluice_value* in, sluice_value* out, sluice_error* err) {
     return guarded(ctx, err, "parse", [&](Operator& op) -> base::Status {
+      SLUICE_TRY(still_lives(op, "parse", in, 1));
       if (in->type == SLUICE_MAP || in->type == SLUICE_LIST) {
         *out = *in;
         return base::Status::ok();
@@ -282,21 +318,27 @@ struct ContextFunctions {
       // A text of the plugin's own has no padding behind it.
       const sluice_str text = op.owns(in->as.str) ? in->as.str : op.arena_()->copy(view(in->as.str));
       if (!op.reader_->parse(view(text), out, *op.arena_(), &error)) return base::Status::bad_record(error);
+      *out = hand_out(op, *out);
       return base::Status::ok();
     });
   }
   static sluice_code to_json(const sluice_context* ctx, const sluice_value* in, sluice_str* out, sluice_error* err) {
     return guarded(ctx, err, "to_json", [&](Operator& op) -> base::Status {
+      SLUICE_TRY(still_lives(op, "to_json", in, 1));
       std::string text;
       data::append_json(*in, &text);
-      *out = op.arena_()->copy(std::string_view(text));
+      *out = hand_out(op, op.arena_()->copy(std::string_view(text)));
       return base::Status::ok();
     });
   }
 
   static sluice_code reject(const sluice_context* ctx, uint32_t row, sluice_str reason, sluice_error* err) {
     return guarded(ctx, err, "reject", [&](Operator& op) -> base::Status {
-      if (op.in_ == nullptr || row >= op.in_->size) return base::Status::bug("reject: no such row");
+      const size_t rows = op.node_.is_source() ? op.source_rows.raw.size() : op.in_ != nullptr ? op.in_->size : 0;
+      if (row >= rows) return base::Status::bug("reject: no such row");
+      SLUICE_TRY(still_lives(op, "reject", &reason, 1));
+      // A row of the broadcast input is given to every lane: one speaks for all.
+      if (op.in_ != nullptr && op.port_ == SLUICE_PORT_BROADCAST && op.lane_ > 0) return base::Status::ok();
       op.rejected.push_back({row, 0, std::string(view(reason))});
       return base::Status::ok();
     });
@@ -307,37 +349,29 @@ struct ContextFunctions {
       KeptOrigin kept;
       kept.row = row;
       const data::RowBatch& in = *op.in_;
+      std::string_view position;
       if (in.origin != nullptr) {
         kept.source = in.origin[row].source;
         kept.split = in.origin[row].split;
-        kept.position = view(in.origin[row].position);
+        position = view(in.origin[row].position);
       }
-      if (in.raw != nullptr && in.raw[row].data != nullptr) {
-        kept.raw = view(in.raw[row]);
-        kept.has_raw = true;
-      }
-      if (in.raw_key != nullptr && in.raw_key[row].data != nullptr) {
-        kept.key = view(in.raw_key[row]);
-        kept.has_key = true;
-      }
-      *handle = op.next_origin_++;
-      op.origins.emplace(*handle, std::move(kept));
+      kept.has_raw = in.raw != nullptr && in.raw[row].data != nullptr;
+      kept.has_key = in.raw_key != nullptr && in.raw_key[row].data != nullptr;
+      kept.set_texts(position, kept.has_raw ? view(in.raw[row]) : std::string_view(), kept.has_key ? view(in.raw_key[row]) : std::string_view());
+      *handle = op.origins.keep(std::move(kept));
       return base::Status::ok();
     });
   }
   static sluice_code reject_origin(const sluice_context* ctx, uint64_t handle, sluice_str reason, sluice_error* err) {
     return guarded(ctx, err, "reject_origin", [&](Operator& op) -> base::Status {
-      if (!op.origins.contains(handle)) return base::Status::bug("reject_origin: unknown handle");
+      if (!op.origins.refuse(handle)) return base::Status::bug("reject_origin: unknown handle");
       op.rejected.push_back({SLUICE_NO_ROW, handle, std::string(view(reason))});
       return base::Status::ok();
     });
   }
   static sluice_code drop_origins(const sluice_context* ctx, uint64_t up_to, sluice_error* err) {
     return guarded(ctx, err, "drop_origins", [&](Operator& op) -> base::Status {
-      for (auto it = op.origins.begin(); it != op.origins.end() && it->first <= up_to;) {
-        const bool in_use = std::any_of(op.rejected.begin(), op.rejected.end(), [&](const Rejected& r) { return r.origin == it->first; });
-        it = in_use ? std::next(it) : op.origins.erase(it);
-      }
+      op.origins.drop(up_to);
       return base::Status::ok();
     });
   }
@@ -363,10 +397,11 @@ struct ContextFunctions {
     return guarded(ctx, err, "state_get", [&](Operator& op) -> base::Status {
       state::StateTable* t = nullptr;
       SLUICE_TRY(table(op, state, false, &t));
+      SLUICE_TRY(still_lives(op, "state_get", keys, count));
       const Views k(keys, count), s(subkeys, count);
       std::vector<std::string_view> found(count);
       SLUICE_TRY(t->get_many(k.v, s.v, found.data()));
-      for (size_t i = 0; i < count; ++i) values[i] = str(found[i]);
+      for (size_t i = 0; i < count; ++i) values[i] = hand_out(op, str(found[i]));
       return base::Status::ok();
     });
   }
@@ -375,6 +410,8 @@ struct ContextFunctions {
     return guarded(ctx, err, "state_put", [&](Operator& op) -> base::Status {
       state::StateTable* t = nullptr;
       SLUICE_TRY(table(op, state, true, &t));
+      SLUICE_TRY(still_lives(op, "state_put", keys, count));
+      SLUICE_TRY(still_lives(op, "state_put", values, count));
       for (size_t i = 0; i < count; ++i)
         SLUICE_TRY(t->put(view(keys[i]), subkeys != nullptr ? view(subkeys[i]) : std::string_view(), view(values[i])));
       return base::Status::ok();
@@ -393,12 +430,13 @@ struct ContextFunctions {
     return guarded(ctx, err, "state_scan", [&](Operator& op) -> base::Status {
       state::StateTable* t = nullptr;
       SLUICE_TRY(table(op, state, false, &t));
-      return t->scan(view(key), [&](std::string_view k, std::string_view v) { return visit(user, str(k), str(v)) != 0; });
+      return t->scan(view(key), [&](std::string_view k, std::string_view v) { return visit(user, hand_out(op, str(k)), hand_out(op, str(v))) != 0; });
     });
   }
   static sluice_code timer_set(const sluice_context* ctx, uint32_t clock, sluice_str key, int64_t at, uint64_t tag, sluice_error* err) {
     return guarded(ctx, err, "timer_set", [&](Operator& op) -> base::Status {
       if (op.timers_ == nullptr) return base::Status::bug("timers need a key or a declared state");
+      SLUICE_TRY(still_lives(op, "timer_set", &key, 1));
       op.timers_->set(clock == SLUICE_CLOCK_EVENT ? state::TimerClock::kEvent : state::TimerClock::kProcessing, view(key), at, tag);
       return base::Status::ok();
     });
@@ -441,15 +479,42 @@ struct ContextFunctions {
     Operator& op = self(ctx);
     if (op.wake_) op.wake_();
   }
+  static int32_t is_added(const sluice_context* ctx, uint32_t split) { return self(ctx).added_splits_.contains(split) ? 1 : 0; }
   static int32_t stopping(const sluice_context* ctx) { return self(ctx).job_.hard_stop || self(ctx).job_.stopping ? 1 : 0; }
 };
+
+const sluice_host* host_table(const std::string& version) {
+  static const std::string text = version;
+  static const sluice_host table = [] {
+    sluice_host h{};
+    h.struct_size = sizeof h;
+    h.abi_minor = SLUICE_ABI_MINOR;
+    h.version = str(text);
+    h.log = [](const sluice_host*, uint32_t level, sluice_str message) {
+      try {
+        const auto l = level <= SLUICE_LOG_DEBUG ? spdlog::level::debug
+                       : level == SLUICE_LOG_INFO ? spdlog::level::info
+                       : level == SLUICE_LOG_WARNING ? spdlog::level::warn
+                                                     : spdlog::level::err;
+        spdlog::log(l, "{}", view(message));
+      } catch (...) {  // logging never fails a plugin's call
+      }
+    };
+    h.get_extension = [](const sluice_host*, sluice_str extension) -> const void* {
+      static const sluice_added_splits added_splits = {sizeof(sluice_added_splits), 0, &ContextFunctions::is_added};
+      return view(extension) == SLUICE_EXT_ADDED_SPLITS ? &added_splits : nullptr;
+    };
+    return h;
+  }();
+  return &table;
+}
 
 // ---- the instance -----------------------------------------------------------------------------------
 
 // One call into the plugin: a fresh error, the thread mark, the time spent.
 struct Operator::Call {
   Operator& op;
-  const void* outer;
+  const Operator* outer;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   sluice_error error;
 
@@ -461,14 +526,31 @@ struct Operator::Call {
   }
   ~Call() {
     running_instance = outer;
+    if (op.handed_out_ != nullptr) op.handed_out_->end_call();
     const auto spent = std::chrono::steady_clock::now() - begin;
     op.busy_ns.fetch_add(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()), std::memory_order_relaxed);
     if (op.store_ != nullptr) op.store_->end_call();
   }
 };
 
+struct Operator::WithoutTask {
+  const std::shared_ptr<data::Arena> arena = std::make_shared<data::Arena>(std::make_shared<data::ChunkPool>());
+  data::JsonReader reader;
+};
+
 Operator::Operator(const JobContext& job, size_t node, uint32_t lane, uint32_t lanes)
-    : job_(job), node_(job.plan->nodes[node]), lane_(lane), lanes_(lanes) {
+    : Operator(job, job.plan->nodes[node], lane, lanes) {}
+
+Operator::Operator(const JobContext& job, const PlanNode& node, uint32_t lane, uint32_t lanes)
+    : job_(job),
+      node_(node),
+      lane_(lane),
+      lanes_(lanes),
+      name_for_messages_("operator \"" + node.id() + "\" (plugin " + node.plugin + ", lane " + std::to_string(lane) + ")"),
+      handed_out_(debug_plugins() ? std::make_unique<HandedOut>() : nullptr) {
+  auto own = std::make_unique<WithoutTask>();
+  bind_task([arena = own->arena] { return arena; }, &own->reader, [] {});
+  without_task_ = std::move(own);
   ctx_ = {};
   ctx_.struct_size = sizeof ctx_;
   ctx_.role = node_.role;
@@ -508,7 +590,10 @@ Operator::Operator(const JobContext& job, size_t node, uint32_t lane, uint32_t l
 }
 
 Operator::~Operator() {
-  if (self_ != nullptr && vtbl_->destroy != nullptr) vtbl_->destroy(self_);
+  if (self_ == nullptr || vtbl_->destroy == nullptr) return;
+  const Operator* outer = std::exchange(running_instance, this);
+  vtbl_->destroy(self_);
+  running_instance = outer;
 }
 
 base::Status Operator::finish(sluice_code code, const sluice_error& error, const char* what) {
@@ -566,6 +651,29 @@ base::Status Operator::needs(sluice_needs* out) {
   return invoke("needs", [&](sluice_error* e) { return vtbl_->needs(self_, out, e); });
 }
 
+base::Status Operator::plan_facts(PlanFacts* out) {
+  *out = {};
+  if (vtbl_->get_extension == nullptr) return base::Status::ok();
+  sluice_plan_facts facts{};
+  facts.struct_size = sizeof facts;
+  bool told = false;
+  SLUICE_TRY(invoke("plan facts", [&](sluice_error* e) -> sluice_code {
+    const auto* plan = static_cast<const sluice_plan*>(vtbl_->get_extension(self_, str(SLUICE_EXT_PLAN)));
+    if (!SLUICE_HAS(plan, sluice_plan, facts) || plan->facts == nullptr) return SLUICE_OK;
+    told = true;
+    return plan->facts(self_, &facts, e);
+  }));
+  if (!told) return base::Status::ok();
+  out->known = true;
+  out->gives_event_time = facts.gives_event_time != 0;
+  out->event_time_for = view(facts.event_time_for);
+  out->idleness_for = view(facts.idleness_for);
+  if (facts.knows_outputs == 0) return base::Status::ok();
+  out->outputs.emplace();
+  for (size_t i = 0; i < facts.output_count; ++i) out->outputs->emplace_back(view(facts.outputs[i]));
+  return base::Status::ok();
+}
+
 void Operator::bind_state(state::LaneStore* store) {
   store_ = store;
   tables_.clear();
@@ -578,12 +686,22 @@ void Operator::bind_task(std::function<std::shared_ptr<data::Arena>()> arena, da
   arena_ = std::move(arena);
   reader_ = reader;
   wake_ = std::move(wake);
+  without_task_.reset();
 }
 
+base::Status Operator::check(std::vector<Problem>* problems) {
+  const sluice_report report = [](void* user, sluice_str option, sluice_str text) {
+    try {
+      static_cast<std::vector<Problem>*>(user)->push_back({std::string(view(option)), std::string(view(text))});
+    } catch (...) {  // no memory for one more line: those before it are told
+    }
+  };
+  SLUICE_CALL(check, report, problems);
+}
 base::Status Operator::open() { SLUICE_CALL(open); }
 base::Status Operator::close() { SLUICE_CALL(close); }
 base::Status Operator::on_watermark(int64_t w) { SLUICE_CALL(on_watermark, w); }
-base::Status Operator::on_timer(uint32_t clock, const state::Timer& t) { SLUICE_CALL(on_timer, clock, str(t.key), t.at_ms, t.tag); }
+base::Status Operator::on_timer(uint32_t clock, const state::Timer& t) { SLUICE_CALL(on_timer, clock, ContextFunctions::hand_out(*this, str(t.key)), t.at_ms, t.tag); }
 base::Status Operator::on_schema(const Schema& schema) {
   return schema.with_abi([&](const sluice_schema* s) -> base::Status { SLUICE_CALL(on_schema, s); });
 }
@@ -616,6 +734,16 @@ base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* cons
   }
   batch.fields = columns.data();
   batch.field_count = columns.size();
+  if (handed_out_ != nullptr) {
+    HandedOut& out = *handed_out_;
+    batch.event_time = out.column(batch.event_time, in.size);
+    batch.watermark = out.column(batch.watermark, in.size);
+    batch.change = out.column(batch.change, in.size);
+    batch.key = out.column(batch.key, in.size);
+    batch.raw = out.column(batch.raw, in.size);
+    batch.raw_key = out.column(batch.raw_key, in.size);
+    for (const sluice_value*& column : columns) column = out.column(column, in.size);
+  }
   in_ = &in;
   port_ = port;
   *consumed = 0;
@@ -649,14 +777,30 @@ base::Status Operator::discover(std::vector<std::pair<std::string, int64_t>>* sp
   });
 }
 
-base::Status Operator::assign(const std::vector<std::tuple<uint32_t, std::string, const std::string*>>& splits) {
+base::Status Operator::assign(const std::vector<GivenSplit>& splits) {
   if (vtbl_->assign == nullptr) return base::Status::bug("source \"" + id() + "\" has no assign()");
   std::vector<sluice_split> structs;
   std::vector<const sluice_split*> pointers;
-  for (const auto& [index, id, position] : splits)
-    structs.push_back({sizeof(sluice_split), index, str(id), -1, position != nullptr ? str(*position) : sluice_str{nullptr, 0}});
+  added_splits_.clear();
+  for (const GivenSplit& s : splits) {
+    structs.push_back({sizeof(sluice_split), s.index, str(s.id), -1, s.position ? str(*s.position) : sluice_str{nullptr, 0}});
+    if (s.added) added_splits_.insert(s.index);
+  }
   for (const auto& s : structs) pointers.push_back(&s);
   return invoke("assign", [&](sluice_error* e) { return vtbl_->assign(self_, pointers.data(), pointers.size(), e); });
+}
+
+base::Status Operator::may_have_grown(const std::string& split, bool* yes) {
+  *yes = false;
+  if (vtbl_->get_extension == nullptr) return base::Status::ok();
+  uint32_t answer = 0;
+  SLUICE_TRY(invoke("may_have_grown", [&](sluice_error* e) -> sluice_code {
+    const auto* splits = static_cast<const sluice_ended_splits*>(vtbl_->get_extension(self_, str(SLUICE_EXT_ENDED_SPLITS)));
+    if (!SLUICE_HAS(splits, sluice_ended_splits, may_have_grown) || splits->may_have_grown == nullptr) return SLUICE_OK;
+    return splits->may_have_grown(self_, str(split), &answer, e);
+  }));
+  *yes = answer != 0;
+  return base::Status::ok();
 }
 
 std::string Operator::describe_position(const std::string& split, std::string_view position) {

@@ -7,12 +7,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/status.h"
+#include "runtime/handed_out.h"
 #include "runtime/job_context.h"
+#include "runtime/kept_origins.h"
 #include "runtime/message.h"
 #include "runtime/plan.h"
 #include "sluice/abi.h"
@@ -37,6 +40,10 @@ class ConfigValue {
 // The table that every plugin of this process is given.
 const sluice_host* host_table(const std::string& version);
 
+// The operator whose function this thread is running, for messages: `operator "out" (plugin sluice-file 1.0, lane 0)`; null:
+// none. May be called in a signal handler; lives as long as that call.
+const char* running_operator() noexcept;
+
 // Something that an operator put out during a call.
 struct Emission {
   enum class Kind { kRows, kSchema, kMarker };
@@ -49,18 +56,10 @@ struct Emission {
 
 // A row that was refused, with its reason.
 struct Rejected {
-  uint32_t row = SLUICE_NO_ROW;  // of the batch of the call; SLUICE_NO_ROW: `origin` holds it
+  uint32_t row = SLUICE_NO_ROW;  // of the batch of the call; SLUICE_NO_ROW: `origin` holds it, or it is `made`
   uint64_t origin = 0;
   std::string reason;
-};
-
-// A row that is remembered for a later refusal.
-struct KeptOrigin {
-  uint32_t row = 0;  // of the batch it was kept from
-  uint32_t source = data::kNoSource, split = 0;
-  std::string source_id, split_id;  // instead, for rows that come out of a spool
-  std::string position, raw, key;
-  bool has_raw = false, has_key = false;
+  std::string made = {};  // the text of a row that was made of none
 };
 
 // What a source emitted in one poll, before it is a batch.
@@ -79,6 +78,14 @@ struct SourceRows {
   }
 };
 
+// A split for assign().
+struct GivenSplit {
+  uint32_t index = 0;
+  std::string id;
+  std::optional<std::string> position;  // none: from the configured start
+  bool added = false;                   // see sluice/ext/added_splits.h
+};
+
 struct SplitReport {
   enum class Kind { kStatus, kLag, kPosition };
   Kind kind;
@@ -93,15 +100,25 @@ struct SplitReport {
 class Operator {
  public:
   Operator(const JobContext& job, size_t node, uint32_t lane, uint32_t lanes);
+  Operator(const JobContext& job, const PlanNode& node, uint32_t lane, uint32_t lanes);  // one outside of the graph
   ~Operator();
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
 
   base::Status create(const sluice_host* host);
   base::Status needs(sluice_needs* out);
+  base::Status plan_facts(PlanFacts* out);  // after needs()
   // State tables come from `store`, which may be null for an operator without state.
   void bind_state(state::LaneStore* store);
+  // An instance without a task has an arena and a reader of its own.
   void bind_task(std::function<std::shared_ptr<data::Arena>()> arena, data::JsonReader* reader, std::function<void()> wake);
+
+  // What the plugin's check() finds outside; see sluice_operator_vtbl. Instead of open().
+  struct Problem {
+    std::string option, text;
+  };
+  bool can_check() const { return vtbl_ != nullptr && SLUICE_HAS(vtbl_, sluice_operator_vtbl, check) && vtbl_->check != nullptr; }
+  base::Status check(std::vector<Problem>* problems);
 
   base::Status open();
   base::Status close();
@@ -116,7 +133,9 @@ class Operator {
   base::Status epoch_begin(uint64_t checkpoint);
   base::Status last_committed(uint64_t* checkpoint, std::string* lineage);
   base::Status discover(std::vector<std::pair<std::string, int64_t>>* splits);
-  base::Status assign(const std::vector<std::tuple<uint32_t, std::string, const std::string*>>& splits);
+  base::Status assign(const std::vector<GivenSplit>& splits);
+  // Of a split that had ended in an earlier run.
+  base::Status may_have_grown(const std::string& split, bool* yes);
   base::Status poll(uint32_t max_rows);
   std::string describe_position(const std::string& split, std::string_view position);
 
@@ -128,9 +147,16 @@ class Operator {
 
   // The key column of the batch that process() is given next; null: the operator has no key.
   void set_key_column(const sluice_str* keys) { key_column_ = keys; }
+  const sluice_str* key_column() const { return key_column_; }
   // The first `rows` of the batch are done for.
   void advance_key_column(uint32_t rows) {
     if (key_column_ != nullptr) key_column_ += rows;
+  }
+
+  // The call comes again: what it put out is void, and so is what was wrong with that.
+  void discard_output() {
+    emissions.clear();
+    std::erase_if(rejected, [](const Rejected& r) { return !r.made.empty(); });
   }
 
   // What the last call left; taken by the task.
@@ -138,7 +164,7 @@ class Operator {
   std::vector<Rejected> rejected;
   SourceRows source_rows;
   std::vector<SplitReport> split_reports;
-  std::map<uint64_t, KeptOrigin> origins;
+  KeptOrigins origins;
 
   // Read by other threads.
   std::atomic<uint64_t> rows_in{0}, rows_out{0}, rejected_count{0}, bytes_in{0}, busy_ns{0};
@@ -151,16 +177,19 @@ class Operator {
 
  private:
   friend struct ContextFunctions;
+  friend const char* running_operator() noexcept;
   struct Call;
   bool owns(sluice_str text) const;
   template <class F>
   base::Status invoke(const char* what, F&& call_plugin);
   base::Status finish(sluice_code code, const sluice_error& error, const char* what);
 
+  struct WithoutTask;
   const JobContext& job_;
   const PlanNode& node_;
   const uint32_t lane_, lanes_;
   sluice_context ctx_;
+  const std::string name_for_messages_;
   const sluice_operator_vtbl* vtbl_ = nullptr;
   void* self_ = nullptr;
   std::vector<state::StateTable*> tables_;
@@ -169,11 +198,13 @@ class Operator {
   std::function<std::shared_ptr<data::Arena>()> arena_;
   data::JsonReader* reader_ = nullptr;
   std::function<void()> wake_;
+  std::unique_ptr<WithoutTask> without_task_;  // null once a task is bound
+  const std::unique_ptr<HandedOut> handed_out_;  // null: what is handed out is the host's own
   // Of the call that is running.
   data::RowBatch* in_ = nullptr;
   uint32_t port_ = 0;
+  std::set<uint32_t> added_splits_;
   const sluice_str* key_column_ = nullptr;
-  uint64_t next_origin_ = 1;
   std::string misuse_;
   mutable std::mutex shared_mutex_;  // counters_, note_, last_error_
   std::map<std::string, int64_t, std::less<>> counters_;

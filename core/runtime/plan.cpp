@@ -65,6 +65,7 @@ base::Result<Plan> make_plan(const config::PipelineDocument& document, FindDescr
   for (const config::OperatorSection* section : order) {
     PlanNode node;
     node.section = section;
+    node.event_time = section->event_time;
     node.desc = find(user, section->use);
     if (node.desc == nullptr) return base::Status::bug("operator type " + section->use + " has no descriptor");
     const auto lanes_above = [&] {
@@ -149,15 +150,7 @@ base::Result<Plan> make_plan(const config::PipelineDocument& document, FindDescr
   // Which broadcast nodes lie below each main source.
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
     if (!plan.nodes[n].has_broadcast()) continue;
-    std::vector<bool> seen(plan.nodes.size(), false);
-    std::function<void(size_t)> up = [&](size_t node) {
-      if (seen[node]) return;
-      seen[node] = true;
-      if (plan.nodes[node].is_source()) plan.nodes[node].gates.push_back(n);
-      for (size_t e : plan.nodes[node].in) up(plan.edges[e].from);
-    };
-    for (size_t e : plan.nodes[n].in)
-      if (plan.edges[e].to_port == SLUICE_PORT_MAIN) up(plan.edges[e].from);
+    for (size_t source : plan.sources_of(n, SLUICE_PORT_MAIN)) plan.nodes[source].gates.push_back(n);
   }
   // A source on both sides of one filter would wait for itself.
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
@@ -179,10 +172,9 @@ void finish_fields(Plan& plan) {
   for (PlanNode& node : plan.nodes) {
     node.key_fields.clear();
     for (const auto& k : node.section->key) node.key_fields.push_back(plan.fields.add(k));
-    if (node.section->event_time) {
-      for (const auto& f : node.section->event_time->fields) plan.fields.add(f);
-      if (!node.section->event_time->types.empty()) plan.fields.add("type");
-    }
+    if (!node.event_time) continue;
+    for (const auto& f : node.event_time->fields) plan.fields.add(f);
+    if (!node.event_time->types.empty()) plan.fields.add("type");
   }
   for (size_t n = plan.nodes.size(); n-- > 0;) {
     PlanNode& node = plan.nodes[n];
@@ -197,6 +189,20 @@ void finish_fields(Plan& plan) {
           if (to.needed_below[f]) node.needed_below[f] = true;
     }
   }
+}
+
+std::vector<size_t> Plan::sources_of(size_t node, uint32_t port) const {
+  std::vector<size_t> sources;
+  std::vector<bool> seen(nodes.size(), false);
+  std::function<void(size_t)> up = [&](size_t n) {
+    if (seen[n]) return;
+    seen[n] = true;
+    if (nodes[n].is_source()) sources.push_back(n);
+    for (size_t e : nodes[n].in) up(edges[e].from);
+  };
+  for (size_t e : nodes[node].in)
+    if (edges[e].to_port == port) up(edges[e].from);
+  return sources;
 }
 
 std::string Plan::describe() const {

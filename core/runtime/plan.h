@@ -2,6 +2,7 @@
 // must change lanes; between cuts operators are chained in one thread without a queue.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,18 @@ struct PlanEdge {
   Route route = Route::kChain;
 };
 
+// What an instance tells beside its needs (ext/plan.h). As it stands: nothing is known.
+struct PlanFacts {
+  bool known = false, gives_event_time = false;
+  std::string event_time_for, idleness_for;         // why it needs them, as the end of a sentence; empty: it does not
+  std::optional<std::vector<std::string>> outputs;  // of the descriptor's output ports: those that it writes to
+};
+
 // One operator of the file, or one of the two phases of one.
 struct PlanNode {
   const config::OperatorSection* section = nullptr;  // owned by the document
   const sluice_operator_desc* desc = nullptr;        // owned by the registry
+  std::string plugin;                                // "sluice-file 1.0": where desc is from
   uint32_t role = SLUICE_ROLE_COMPLETE;
   uint32_t lanes = 1;
   size_t stage = 0;
@@ -41,6 +50,8 @@ struct PlanNode {
   std::vector<bool> needed_below;        // fields that this node's outputs may still be asked for
   bool needs_body = false, accepts_tombstones = false;
   uint32_t delivery = SLUICE_DELIVERY_AT_LEAST_ONCE;
+  PlanFacts facts;
+  std::optional<config::EventTimeSection> event_time;  // sources whose rows have event times
   std::vector<size_t> gates;             // sources: nodes with a broadcast port that lie below; no rows before they are open
 
   const std::string& id() const { return section->id; }
@@ -64,6 +75,8 @@ struct Plan {
   data::FieldSet fields;  // of all operators; batches address them by index
 
   std::string describe() const;
+  // Nodes: the sources that the rows of this port of a node come from.
+  std::vector<size_t> sources_of(size_t node, uint32_t port) const;
 };
 
 // Finds the descriptor of an operator type; null when there is none.

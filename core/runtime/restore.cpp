@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <tuple>
 
+#include "config/nearest_name.h"
+
 namespace sluice::runtime {
 namespace {
 
@@ -56,6 +58,29 @@ std::vector<state::StateDecl> state_decls(const PlanNode& node) {
   return out;
 }
 
+base::Status check_drop_states(const std::vector<std::string>& drop_states, const checkpoint::Manifest& manifest,
+                               const std::vector<checkpoint::ManifestOperator>& operators) {
+  std::vector<std::string> names;
+  for (const auto* side : {&manifest.operators, &operators}) {
+    for (const checkpoint::ManifestOperator& op : *side) {
+      names.push_back(op.id);
+      for (const checkpoint::ManifestState& s : op.states) names.push_back(op.id + "/" + s.name);
+    }
+  }
+  for (const auto& source : manifest.sources) names.push_back(source.operator_id);
+  for (const auto& spool : manifest.spools) names.push_back(spool.operator_id);
+  std::string problems;
+  for (const std::string& name : drop_states) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string nearest = config::nearest_name(name, names);
+    problems += (problems.empty() ? "" : "\n  ") + ("--drop-state " + name) + ": neither checkpoint " + std::to_string(manifest.number) +
+                " nor the pipeline has such an operator or state" +
+                (nearest.empty() ? "." : "; did you mean \"" + nearest + "\"?") +
+                " If an earlier start has given it up, leave the option out.";
+  }
+  return problems.empty() ? base::Status::ok() : base::Status::fatal(problems);
+}
+
 void name_store(checkpoint::Manifest& manifest, uint32_t index, const PlanNode& node, uint32_t lane) {
   manifest.stores.push_back({index, node.id(), node.role, lane, node.lanes});
 }
@@ -93,6 +118,7 @@ base::Result<std::unique_ptr<state::LaneStore>> open_store(const Plan& plan, siz
     std::error_code ignored;
     std::filesystem::remove_all(s.dir, ignored);
   }
+  if (!restored.is_ok()) return base::Status(restored.status()).in("checkpoints");
   return restored;
 }
 

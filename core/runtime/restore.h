@@ -16,6 +16,11 @@ namespace sluice::runtime {
 // What the operator declares, with the TTLs of its options.
 std::vector<state::StateDecl> state_decls(const PlanNode& node);
 
+// Names of --drop-state that neither the checkpoint nor the pipeline has: most likely slips, which would give up nothing
+// without a word. kFatal: all of them, each with the nearest name that there is.
+base::Status check_drop_states(const std::vector<std::string>& drop_states, const checkpoint::Manifest& manifest,
+                               const std::vector<checkpoint::ManifestOperator>& operators);
+
 // Writes down whose store the manifest's lane `index` is.
 void name_store(checkpoint::Manifest& manifest, uint32_t index, const PlanNode& node, uint32_t lane);
 

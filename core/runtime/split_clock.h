@@ -29,7 +29,15 @@ class SplitClock {
   std::vector<Slot>& slots() { return slots_; }
   const std::vector<Slot>& slots() const { return slots_; }
   int64_t watermark() const { return watermark_; }
-  void restore(int64_t watermark) { watermark_ = std::max(watermark_, watermark); }
+  // The same before the end: how far the rows came of splits that have all ended.
+  int64_t reached() const {
+    if (watermark_ != SLUICE_END_OF_TIME) return watermark_;
+    int64_t most = restored_;
+    for (const Slot& s : slots_)
+      if (s.max_event_time != SLUICE_NO_TIME) most = std::max(most, s.max_event_time - bound_);
+    return most;
+  }
+  void restore(int64_t watermark) { watermark_ = restored_ = std::max(watermark_, watermark); }
 
   // A row of a split. The watermark may grow.
   void observe(Slot& slot, int64_t event_time) {
@@ -67,7 +75,7 @@ class SplitClock {
   static bool has_ended(const Slot& s) { return (s.flags & SLUICE_SPLIT_END) != 0; }
   const int64_t bound_;
   std::vector<Slot> slots_;
-  int64_t watermark_ = SLUICE_NO_TIME;
+  int64_t watermark_ = SLUICE_NO_TIME, restored_ = SLUICE_NO_TIME;
 };
 
 }  // namespace sluice::runtime

@@ -1,6 +1,10 @@
 #include "runtime/spool.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -8,30 +12,25 @@ namespace sluice::runtime {
 namespace {
 
 // File: magic, then rows: u32 length of json, u16 lengths of source id, split id and position, i64 event time, u8 change,
-// then these texts. Little-endian.
-constexpr char kMagic[8] = {'S', 'L', 'S', 'P', 'O', 'O', 'L', '1'};
-constexpr size_t kHeadSize = 19;
+// u32 length of the key (UINT32_MAX: none), then json, source id, split id, position and key. Little-endian. A file with the
+// first magic has no keys, nor their lengths.
+constexpr char kMagic[8] = {'S', 'L', 'S', 'P', 'O', 'O', 'L', '2'};
+constexpr char kMagicWithoutKeys[8] = {'S', 'L', 'S', 'P', 'O', 'O', 'L', '1'};
+constexpr size_t kHeadSize = 23, kHeadSizeWithoutKeys = 19;
+constexpr uint32_t kNoKey = UINT32_MAX;
 
 base::Status io_error(const std::string& what, const std::string& path) {
   const std::string text = what + " " + path + ": " + std::strerror(errno);
-  return errno == ENOSPC || errno == EDQUOT ? base::Status::retry(text, 1000) : base::Status::fatal(text);
+  const bool no_space = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;  // the last one: beyond `ulimit -f`
+  return no_space ? base::Status::retry(text, 1000) : base::Status::fatal(text);
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<SpoolWriter>> SpoolWriter::create(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return io_error("cannot create spool", path);
-  std::setvbuf(file, nullptr, _IOFBF, 256 << 10);
-  if (std::fwrite(kMagic, 1, sizeof kMagic, file) != sizeof kMagic) {
-    std::fclose(file);
-    return io_error("cannot write spool", path);
-  }
-  return std::unique_ptr<SpoolWriter>(new SpoolWriter(path, file));
-}
+SpoolWriter::SpoolWriter(std::string path) : path_(std::move(path)), buffer_(kMagic, sizeof kMagic) {}
 
 SpoolWriter::~SpoolWriter() {
-  if (file_ != nullptr) std::fclose(file_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 base::Status SpoolWriter::append(const SpoolRow& row) {
@@ -48,18 +47,41 @@ base::Status SpoolWriter::append(const SpoolRow& row) {
   }
   std::memcpy(head + 10, &row.event_time, 8);
   head[18] = static_cast<char>(row.change);
-  bool ok = std::fwrite(head, 1, kHeadSize, file_) == kHeadSize && std::fwrite(row.json.data(), 1, json, file_) == json;
-  for (const std::string_view t : texts) ok = ok && (t.empty() || std::fwrite(t.data(), 1, t.size(), file_) == t.size());
-  if (!ok) return io_error("cannot write spool", path_);
+  const uint32_t key = row.key.data() == nullptr ? kNoKey : static_cast<uint32_t>(row.key.size());
+  std::memcpy(head + 19, &key, 4);
+  buffer_.append(head, kHeadSize).append(row.json);
+  for (const std::string_view t : texts) buffer_.append(t);
+  buffer_.append(row.key);
   ++rows_;
   return base::Status::ok();
 }
 
+base::Status SpoolWriter::flush() {
+  if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) return io_error("cannot create spool", path_);
+  size_t written = 0;
+  base::Status s;
+  while (written < buffer_.size()) {
+    const ssize_t n = ::write(fd_, buffer_.data() + written, buffer_.size() - written);
+    if (n >= 0) {
+      written += static_cast<size_t>(n);
+    } else if (errno != EINTR) {
+      s = io_error("cannot write spool", path_);
+      break;
+    }
+  }
+  buffer_.erase(0, written);
+  return s;
+}
+
 base::Status SpoolWriter::close() {
-  if (file_ == nullptr) return base::Status::ok();
-  std::FILE* file = std::exchange(file_, nullptr);
-  if (std::fclose(file) != 0) return io_error("cannot write spool", path_);
-  return base::Status::ok();
+  if (closed_) return *closed_;
+  SLUICE_TRY(flush());
+  // After an error of these two nobody knows what the file holds, and asked again they say OK.
+  const bool synced = ::fsync(fd_) == 0;
+  closed_ = synced ? base::Status::ok() : base::Status::fatal(io_error("cannot write spool", path_).message());
+  if (::close(std::exchange(fd_, -1)) != 0 && synced) closed_ = base::Status::fatal(io_error("cannot write spool", path_).message());
+  return *closed_;
 }
 
 base::Status read_spool(const std::string& path, const std::function<base::Status(const SpoolRow&)>& visit) {
@@ -67,18 +89,21 @@ base::Status read_spool(const std::string& path, const std::function<base::Statu
   if (file == nullptr) return io_error("cannot open spool", path);
   const auto damaged = [&] { return base::Status::fatal("spool " + path + " is damaged: it ends in the middle of a row"); };
   char magic[sizeof kMagic];
-  if (std::fread(magic, 1, sizeof magic, file.get()) != sizeof magic || std::memcmp(magic, kMagic, sizeof kMagic) != 0)
+  const bool has_magic = std::fread(magic, 1, sizeof magic, file.get()) == sizeof magic;
+  const bool has_keys = has_magic && std::memcmp(magic, kMagic, sizeof kMagic) == 0;
+  if (!has_keys && (!has_magic || std::memcmp(magic, kMagicWithoutKeys, sizeof kMagic) != 0))
     return base::Status::fatal("spool " + path + " is damaged: it does not begin as a spool");
-  std::string json, texts[3];
+  const size_t head_size = has_keys ? kHeadSize : kHeadSizeWithoutKeys;
+  std::string json, key, texts[3];
   const auto get = [&](std::string* into, size_t size) {
     into->resize(size);
     return std::fread(into->data(), 1, size, file.get()) == size;
   };
   for (;;) {
     char head[kHeadSize];
-    const size_t got = std::fread(head, 1, kHeadSize, file.get());
+    const size_t got = std::fread(head, 1, head_size, file.get());
     if (got == 0 && std::feof(file.get()) != 0) return base::Status::ok();
-    if (got != kHeadSize) return damaged();
+    if (got != head_size) return damaged();
     uint32_t json_size = 0;
     std::memcpy(&json_size, head, 4);
     if (!get(&json, json_size)) return damaged();
@@ -87,7 +112,10 @@ base::Status read_spool(const std::string& path, const std::function<base::Statu
       std::memcpy(&size, head + 4 + 2 * i, 2);
       if (!get(&texts[i], size)) return damaged();
     }
-    SpoolRow row{json, {texts[0], texts[1], texts[2]}, 0, static_cast<uint8_t>(head[18])};
+    uint32_t key_size = kNoKey;
+    if (has_keys) std::memcpy(&key_size, head + 19, 4);
+    if (key_size != kNoKey && !get(&key, key_size)) return damaged();
+    SpoolRow row{json, key_size != kNoKey ? std::string_view(key) : std::string_view(), {texts[0], texts[1], texts[2]}, 0, static_cast<uint8_t>(head[18])};
     std::memcpy(&row.event_time, head + 10, 8);
     SLUICE_TRY(visit(row));
   }

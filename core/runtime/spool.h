@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,26 +20,37 @@ struct SpoolOrigin {
 };
 struct SpoolRow {
   std::string_view json;
+  std::string_view key;  // of the sink's `key:`; data() == nullptr: it has none
   SpoolOrigin origin;
   int64_t event_time = 0;
   uint8_t change = 0;
 };
 
-// One segment: the rows between two barriers. Used by one thread at a time.
+// One segment: the rows between two barriers. Used by one thread at a time. RETRY: no space; call again, and it goes on
+// where it had stopped.
 class SpoolWriter {
  public:
-  static base::Result<std::unique_ptr<SpoolWriter>> create(const std::string& path);
+  explicit SpoolWriter(std::string path);
   ~SpoolWriter();
+  SpoolWriter(const SpoolWriter&) = delete;
+  SpoolWriter& operator=(const SpoolWriter&) = delete;
+
+  // Into memory; then flush() is due when is_full().
   base::Status append(const SpoolRow& row);
-  // After this the file is complete; it is made durable by the checkpoint that takes it over.
+  bool is_full() const { return buffer_.size() >= kBufferSize; }
+  base::Status flush();
+  // After OK the file is complete and durable. No space on the way to the file: RETRY, as flush(); what the file system
+  // says only at the end is kFatal, now and when it is called again.
   base::Status close();
   const std::string& path() const { return path_; }
   uint64_t rows() const { return rows_; }
 
  private:
-  SpoolWriter(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
-  std::string path_;
-  std::FILE* file_;
+  static constexpr size_t kBufferSize = 256 << 10;
+  const std::string path_;
+  std::string buffer_;
+  int fd_ = -1;
+  std::optional<base::Status> closed_;
   uint64_t rows_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/failpoint.h"
 #include "data/time_reader.h"
+#include "runtime/crash_report.h"
 #include "runtime/epoch.h"
 
 namespace sluice::runtime {
@@ -21,7 +22,7 @@ constexpr int64_t kDiscoverMs = 1000;  // new splits
 Task::Task(JobContext& job, size_t index, size_t stage, uint32_t lane)
     : job_(job), plan_(*job.plan), index_(index), stage_(stage), lane_(lane), clock_([&]() -> int64_t {
         const PlanNode& first = job.plan->nodes[job.plan->stages[stage].nodes.front()];
-        return first.section->event_time ? first.section->event_time->out_of_order_ms : 0;
+        return first.event_time ? first.event_time->out_of_order_ms : 0;
       }()) {
   for (size_t n : plan_.stages[stage].nodes) {
     auto link = std::make_unique<Link>();
@@ -34,7 +35,8 @@ Task::Task(JobContext& job, size_t index, size_t stage, uint32_t lane)
   dead_letters_ = std::make_unique<DeadLetters>(job.dead_letters_dir, job.plan->document->name,
                                                 plan_.nodes[plan_.stages[stage].nodes.front()].id() +
                                                     (plan_.nodes[plan_.stages[stage].nodes.front()].role == SLUICE_ROLE_MERGE ? ".merge" : "") + "." +
-                                                    std::to_string(lane));
+                                                    std::to_string(lane),
+                                                job.dead_letters_to);
 }
 
 Task::~Task() = default;
@@ -84,16 +86,14 @@ base::Status Task::prepare(const sluice_host* host, const TaskRestore& restore) 
       }
     }
     if (any) link->watermark = has_own && old_lanes == link->plan->lanes ? own : lowest;
-    // The end of time belongs to the run that ended, not to one that may be given more.
-    if (link->watermark == SLUICE_END_OF_TIME && source_ != link.get()) link->watermark = SLUICE_NO_TIME;
+    link->reached = link->watermark;
     link->op->watermark = link->watermark;
     if (link->store != nullptr && link->watermark != SLUICE_NO_TIME) link->store->set_event_time(link->watermark);
     if (link->plan->has_broadcast()) link->marker_seen = job_.gates[link->node]->is_open();
   }
   if (source_ == nullptr) return base::Status::ok();
-  const auto& section = *source_->plan->section;
-  if (section.event_time) {
-    auto made = EventTime::make(*section.event_time, plan_);
+  if (source_->plan->event_time) {
+    auto made = EventTime::make(*source_->plan->event_time, plan_);
     if (!made.is_ok()) return made.status();
     event_time_ = std::move(made).value();
   }
@@ -105,13 +105,16 @@ base::Status Task::prepare(const sluice_host* host, const TaskRestore& restore) 
     source_set_to_plan_.push_back(f);
   }
   if (restore.manifest != nullptr) {
-    if (source_->watermark != SLUICE_END_OF_TIME) clock_.restore(source_->watermark);
-    source_->watermark = clock_.watermark();
-    if (const auto* s = restore.manifest->find_source(source_->plan->id()))
+    for (const auto& w : restore.manifest->watermarks)
+      if (w.operator_id == source_->plan->id()) restored_watermarks_[w.lane] = w.watermark_ms;
+    if (const auto* op = restore.manifest->find_operator(source_->plan->id())) same_lanes_ = op->parallelism == source_->plan->lanes;
+    if (const auto* s = restore.manifest->find_source(source_->plan->id())) {
+      started_before_ = s->started;
       for (const auto& split : s->splits) {
         restored_splits_[split.id] = split;
         if (split.ended) job_.sources[source_->node]->ended(split.id);
       }
+    }
   }
   return base::Status::ok();
 }
@@ -138,6 +141,7 @@ void Task::push_all(Link& link, const Message& message) {
 }
 
 void Task::run() {
+  const AlternateStack stack;
   base::Status s;
   try {
     s = loop();
@@ -151,15 +155,18 @@ void Task::run() {
   job_.notify();
 }
 
-base::Status Task::pause(Operator& op, const base::Status& retry) {
+void Task::say_waiting(Operator& op, const base::Status& retry) {
   op.set_last_error(retry.message());
-  {
-    const std::lock_guard lock(progress_mutex_);
-    waiting_ = "operator " + op.id() + " cannot go on: " + retry.message();
-  }
+  const std::lock_guard lock(progress_mutex_);
+  waiting_ = "operator " + op.id() + " cannot go on: " + retry.message();
+}
+
+base::Status Task::pause(Operator& op, const base::Status& retry) {
+  say_waiting(op, retry);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(retry.retry_after_ms());
   while (std::chrono::steady_clock::now() < until) {
     if (job_.hard_stop) return base::Status::cancelled();
+    if (opening_ && job_.stopping) return base::Status::cancelled("stopped while waiting for operator \"" + op.id() + "\": " + retry.message());
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min<uint32_t>(retry.retry_after_ms(), 20)));
   }
   return base::Status::ok();
@@ -179,16 +186,20 @@ base::Status Task::retrying(Operator& op, F&& f) {
       clear_waiting();
       return s;
     }
-    op.emissions.clear();  // the whole call is repeated
+    op.discard_output();  // the whole call is repeated
     SLUICE_TRY(pause(op, s));
   }
 }
 
 base::Status Task::open_all() {
+  opening_ = true;
   for (const auto& link : links_) {
-    SLUICE_TRY(retrying(*link->op, [&] { return link->op->open(); }));
+    const base::Status s = retrying(*link->op, [&] { return link->op->open(); });
+    if (s.code() == base::Code::kCancelled && !job_.hard_stop) job_.fail(base::Status(s));  // no checkpoint can be made without it
+    SLUICE_TRY(s);
     SLUICE_TRY(after_call(*link, nullptr));
   }
+  opening_ = false;
   return base::Status::ok();
 }
 
@@ -212,6 +223,9 @@ base::Status Task::close_all() {
 base::Status Task::loop() {
   SLUICE_TRY(open_all());
   arena_ = nullptr;
+  // What the operators below had heard before the restart. A source has it once it knows its splits.
+  for (const auto& link : links_)
+    if (link.get() != source_ && link->watermark != SLUICE_NO_TIME) push_all(*link, {Message::Kind::kWatermark, link->watermark, {}, nullptr});
   for (;;) {
     bool progress = false;
     while (auto c = mailbox_.next_command()) {
@@ -241,6 +255,7 @@ base::Status Task::loop() {
         SLUICE_TRY(handle(c, *message));
       }
     }
+    forget_times_ahead();
     if (source_ != nullptr && !source_done_ && !source_held_ && !source_stopped_ && has_room()) {
       const int64_t now = job_.clock->now_ms();
       if (now >= next_discover_ms_) SLUICE_TRY(discover());
@@ -248,7 +263,7 @@ base::Status Task::loop() {
         SLUICE_TRY(poll_source(&progress));
     }
     const int64_t now = job_.clock->now_ms();
-    if (now >= next_tick_ms_ || now < next_tick_ms_ - 10 * kTickMs) {
+    if (now >= next_tick_ms_) {
       next_tick_ms_ = now + kTickMs;
       SLUICE_TRY(idle_tick());
     }
@@ -259,6 +274,13 @@ base::Status Task::loop() {
       mailbox_.wait(std::chrono::milliseconds(polls ? 2 : 50), has_room() ? blocked_ : std::vector<bool>(inputs_.size(), true));
     }
   }
+}
+
+// A clock that was set back must not make what is due wait for as long as it was set back.
+void Task::forget_times_ahead() {
+  const int64_t now = job_.clock->now_ms();
+  if (now < last_pass_ms_) next_discover_ms_ = next_poll_ms_ = next_tick_ms_ = now;
+  last_pass_ms_ = now;
 }
 
 base::Status Task::command(const Command& c) {
@@ -355,7 +377,10 @@ base::Status Task::update_input_watermark(Link& link) {
 
 base::Status Task::advance(Link& link, int64_t watermark) {
   if (watermark <= link.watermark) return base::Status::ok();
+  // Operators hear how far the rows came before they hear of the end.
+  if (link.plan->is_source() && watermark == SLUICE_END_OF_TIME) SLUICE_TRY(advance(link, clock_.reached()));
   link.watermark = watermark;
+  if (watermark != SLUICE_END_OF_TIME) link.reached = watermark;
   Operator& op = *link.op;
   op.watermark.store(watermark, std::memory_order_relaxed);
   if (!link.plan->is_source()) {
@@ -374,13 +399,22 @@ base::Status Task::fire_timers(Link& link) {
   state::TimerTable* timers = link.op->timers();
   if (timers == nullptr) return base::Status::ok();
   const auto fire = [&](state::TimerClock clock, uint32_t abi_clock, int64_t now) -> base::Status {
+    std::optional<state::Timer> last;
+    std::vector<state::Timer> set_again;
     while (auto due = timers->pop_due(clock, now)) {
+      if (now == SLUICE_END_OF_TIME && last && *due <= *last) {
+        set_again.push_back(std::move(*due));
+        continue;
+      }
+      last = due;
       SLUICE_TRY(retrying(*link.op, [&] { return link.op->on_timer(abi_clock, *due); }));
       SLUICE_TRY(after_call(link, nullptr));
     }
+    for (const state::Timer& t : set_again) timers->set(clock, t.key, t.at_ms, t.tag);
     return base::Status::ok();
   };
-  if (link.watermark != SLUICE_NO_TIME) SLUICE_TRY(fire(state::TimerClock::kEvent, SLUICE_CLOCK_EVENT, link.watermark));
+  if (link.watermark != SLUICE_NO_TIME && !link.has_ended) SLUICE_TRY(fire(state::TimerClock::kEvent, SLUICE_CLOCK_EVENT, link.watermark));
+  link.has_ended = link.watermark == SLUICE_END_OF_TIME;
   return fire(state::TimerClock::kProcessing, SLUICE_CLOCK_PROCESSING, job_.clock->now_ms());
 }
 
@@ -452,23 +486,43 @@ base::Status Task::schema(Link& link, const std::shared_ptr<const Schema>& s) {
   return after_call(link, nullptr);
 }
 
+// While nobody asks, a split that gives nothing may have rows all the same: that is not being idle.
+bool Task::polled_lately(int64_t idle_timeout_ms) const {
+  return last_poll_ms_ != SLUICE_NO_TIME && last_poll_ms_ <= job_.clock->now_ms() &&
+         std::chrono::steady_clock::now() - last_poll_ <= std::chrono::milliseconds(std::max<int64_t>(idle_timeout_ms / 10, kTickMs));
+}
+
 base::Status Task::idle_tick() {
   const int64_t now = job_.clock->now_ms();
   if (source_ != nullptr && assigned_ && !source_done_) {
-    const auto& section = *source_->plan->section;
-    const int64_t timeout = section.event_time ? section.event_time->idle_timeout_ms : 0;
+    const int64_t timeout = source_->plan->event_time ? source_->plan->event_time->idle_timeout_ms : 0;
     bool changed = false;
+    const bool asked = polled_lately(timeout);
+    std::vector<SplitClock::Slot*> become_idle;
     for (auto& s : clock_.slots()) {
-      const bool idle = timeout > 0 && (s.flags & SLUICE_SPLIT_CAUGHT_UP) != 0 && (s.flags & SLUICE_SPLIT_END) == 0 && !s.gated && now - s.last_row_ms >= timeout;
-      if (idle != s.idle) {
-        s.idle = idle;
-        changed = true;
-      }
+      const bool idle = (asked || s.idle) && timeout > 0 && (s.flags & SLUICE_SPLIT_CAUGHT_UP) != 0 && (s.flags & SLUICE_SPLIT_END) == 0 && !s.gated &&
+                        now - s.last_row_ms >= timeout;
+      if (idle == s.idle) continue;
+      changed = true;
+      if (idle) become_idle.push_back(&s);
+      else s.idle = false;
+    }
+    // In the order in which they fell silent, those that never gave a row first: what the last one says of the time must
+    // not depend on whether one tick finds them all.
+    const auto silent_before = [](const auto* a, const auto* b) {
+      return std::pair(a->last_row_ms, a->max_event_time != SLUICE_NO_TIME) < std::pair(b->last_row_ms, b->max_event_time != SLUICE_NO_TIME);
+    };
+    std::sort(become_idle.begin(), become_idle.end(), silent_before);
+    for (size_t i = 0; i < become_idle.size(); ++i) {
+      if (i > 0 && silent_before(become_idle[i - 1], become_idle[i])) clock_.recompute();
+      become_idle[i]->idle = true;
     }
     if (changed) clock_.recompute();
     // A lane without splits says nothing about time.
-    SLUICE_TRY(set_idle(*source_, clock_.all_idle()));
+    const bool all_idle = clock_.all_idle();
+    if (!all_idle) SLUICE_TRY(set_idle(*source_, false));
     if (changed) SLUICE_TRY(advance(*source_, clock_.watermark()));
+    SLUICE_TRY(set_idle(*source_, all_idle));
   }
   for (const auto& link : links_) {
     if (link->plan->is_source()) continue;
@@ -488,66 +542,97 @@ base::Status Task::discover() {
   Operator& op = *source_->op;
   const int64_t now = job_.clock->now_ms();
   next_discover_ms_ = now + kDiscoverMs;
-  std::vector<std::pair<std::string, int64_t>> found;
-  const base::Status s = op.discover(&found);
-  if (s.code() == base::Code::kRetry) {
+  const bool first = !assigned_;
+  base::Status s = to_assign_.empty() ? find_splits() : base::Status::ok();
+  if (s.is_ok() && !to_assign_.empty()) s = op.assign(to_assign_);
+  if (s.code() == base::Code::kRetry) {  // barriers and a stop come through meanwhile
+    op.emissions.clear();
     next_discover_ms_ = now + s.retry_after_ms();
-    op.set_last_error(s.message());
+    say_waiting(op, s);
     return split_changes();
   }
   SLUICE_TRY(s);
-  SourceSplits& shared = *job_.sources[source_->node];
-  const bool first = !assigned_;
-  if (first)  // what the checkpoint knows and the source no more: the plugin has to say what is to be done about it
+  clear_waiting();
+  to_assign_.clear();
+  if (first) {
+    restore_clock();
+    if (const int64_t known = std::min(source_->watermark, clock_.watermark()); known != SLUICE_NO_TIME)
+      push_all(*source_, {Message::Kind::kWatermark, known, {}, nullptr});
+    // A lane without splits says nothing about time.
+    if (clock_.slots().empty()) SLUICE_TRY(set_idle(*source_, true));
+    job_.sources[source_->node]->lane_ready();
+  }
+  assigned_.store(true, std::memory_order_release);
+  if (first) job_.notify();
+  return split_changes();
+}
+
+// Those that are new and this lane's get a slot, and go to to_assign_ unless they have ended. RETRY: nothing was done.
+base::Status Task::find_splits() {
+  Operator& op = *source_->op;
+  std::vector<std::pair<std::string, int64_t>> found;
+  SLUICE_TRY(op.discover(&found));
+  std::set<std::string> there;  // found by the plugin itself: one that ended and is gone has ended for good
+  for (const auto& [id, ordinal] : found) there.insert(id);
+  if (!assigned_)  // what the checkpoint knows and the source no more: the plugin has to say what is to be done about it
     for (const auto& [id, split] : restored_splits_)
-      if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.first == id; })) found.emplace_back(id, -1);
-  std::vector<std::tuple<uint32_t, std::string, const std::string*>> mine;
+      if (!there.contains(id)) found.emplace_back(id, -1);
+  std::erase_if(found, [&](const auto& f) { return known_splits_.contains(f.first); });
+  std::set<std::string> ended;
   for (const auto& [id, ordinal] : found) {
-    if (std::find(known_splits_.begin(), known_splits_.end(), id) != known_splits_.end()) continue;
-    known_splits_.push_back(id);
+    const auto restored = restored_splits_.find(id);
+    if (restored == restored_splits_.end() || !restored->second.ended) continue;
+    bool may_have_grown = false;
+    if (there.contains(id)) SLUICE_TRY(op.may_have_grown(id, &may_have_grown));
+    if (!may_have_grown) ended.insert(id);
+  }
+  SourceSplits& shared = *job_.sources[source_->node];
+  for (const auto& [id, found_at] : found) {
+    const auto restored = restored_splits_.find(id);
+    const bool has_ended = ended.contains(id);
+    if (restored != restored_splits_.end() && restored->second.ended && !has_ended) shared.read_on(id);
+    known_splits_.insert(id);
+    const int64_t ordinal = shared.ordinal_of(id, found_at);
     const uint32_t owner = ordinal >= 0 ? static_cast<uint32_t>(ordinal % source_->plan->lanes)
                                         : static_cast<uint32_t>(state::key_hash(id) % source_->plan->lanes);
     if (owner != lane_) continue;
+    shared.taken(id);
     SplitClock::Slot slot;
     slot.id = id;
     slot.index = shared.index_of(id);
-    slot.last_row_ms = now;
-    const auto restored = restored_splits_.find(id);
+    slot.last_row_ms = job_.clock->now_ms();
     if (restored != restored_splits_.end()) {
       const auto& r = restored->second;
       slot.max_event_time = r.max_event_time_ms;
       slot.position = r.position;
       slot.has_position = !r.position.empty();
       if (r.snapshot_complete) slot.flags |= SLUICE_SPLIT_SNAPSHOT_COMPLETE;
-      if (r.ended) slot.flags |= SLUICE_SPLIT_END;
+      if (has_ended) slot.flags |= SLUICE_SPLIT_END;
     }
+    if (!has_ended)
+      to_assign_.push_back({slot.index, id, slot.has_position ? std::optional(slot.position) : std::nullopt,
+                            !slot.has_position && (started_before_ || assigned_)});
     slot_of_[slot.index] = clock_.slots().size();
     clock_.slots().push_back(std::move(slot));
-    if (restored == restored_splits_.end() || !restored->second.ended)
-      mine.emplace_back(clock_.slots().back().index, id, nullptr);
   }
-  for (auto& [index, id, position] : mine) {
-    const auto& slot = clock_.slots()[slot_of_[index]];
-    if (slot.has_position) position = &slot.position;
-  }
-  if (!mine.empty()) {
-    const std::vector<std::string> positions = [&] {  // assign() must not see its own texts change
-      std::vector<std::string> v;
-      for (const auto& m : mine) v.push_back(std::get<2>(m) != nullptr ? *std::get<2>(m) : std::string());
-      return v;
-    }();
-    for (size_t i = 0; i < mine.size(); ++i)
-      if (std::get<2>(mine[i]) != nullptr) std::get<2>(mine[i]) = &positions[i];
-    SLUICE_TRY(retrying(op, [&] { return op.assign(mine); }));
-  }
-  if (first) {
-    // A lane without splits says nothing about time.
-    if (clock_.slots().empty()) SLUICE_TRY(set_idle(*source_, true));
-    shared.lane_ready();
-  }
-  assigned_.store(true, std::memory_order_release);
-  if (first) job_.notify();
-  return split_changes();
+  return base::Status::ok();
+}
+
+// A split must not find a time that the lane it was read in had not reached.
+void Task::restore_clock() {
+  std::set<uint32_t> lanes;
+  if (same_lanes_) lanes.insert(lane_);
+  for (const auto& slot : clock_.slots())
+    if (const auto r = restored_splits_.find(slot.id); r != restored_splits_.end()) lanes.insert(r->second.lane);
+  const auto lowest = [&](auto&& counts) {
+    std::optional<int64_t> out;
+    for (const auto& [lane, watermark] : restored_watermarks_)
+      if (counts(lane)) out = std::min(out.value_or(watermark), watermark);
+    return out;
+  };
+  auto reached = lowest([&](uint32_t lane) { return lanes.contains(lane); });
+  if (!reached) reached = lowest([](uint32_t) { return true; });
+  if (reached) clock_.restore(*reached);
 }
 
 base::Status Task::split_changes() {
@@ -589,7 +674,8 @@ base::Status Task::split_changes() {
     snapshot_marked_ = true;
     SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_END));
   }
-  const bool all_ended = slots.empty() ? job_.sources[source_->node]->all_ended(known_splits_)
+  const SourceSplits& shared = *job_.sources[source_->node];
+  const bool all_ended = slots.empty() ? shared.ready_lanes() == source_->plan->lanes && shared.all_ended(known_splits_)
                                        : std::all_of(slots.begin(), slots.end(), [](const auto& s) { return (s.flags & SLUICE_SPLIT_END) != 0; });
   if (all_ended) source_done_ = true;
   return base::Status::ok();
@@ -625,6 +711,9 @@ base::Status Task::barrier_arrived(uint64_t checkpoint) {
     return base::Status::bug("barrier " + std::to_string(checkpoint) + " while " + std::to_string(aligning_) + " is being aligned");
   if (++barriers_ < inputs_.size() + (source_ != nullptr ? 1 : 0)) return base::Status::ok();
   is_aligning_ = false;
+  // Sent before this barrier, so they come first: a checkpoint must not name the rows of an earlier one whose file the
+  // commit is about to remove.
+  while (const auto earlier = mailbox_.next_commit()) SLUICE_TRY(commit(earlier->number));
   SLUICE_TRY(take_checkpoint(checkpoint));
   std::fill(blocked_.begin(), blocked_.end(), false);
   source_held_ = false;
@@ -639,19 +728,11 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
   for (const auto& link : links_) {
     if (link->plan->delivery == SLUICE_DELIVERY_EPOCH && link->plan->is_sink()) {
       if (link->spool != nullptr) {
-        SLUICE_TRY(link->spool->close());
+        SLUICE_TRY(until_there_is_space(*link->op, [&] { return link->spool->close(); }));
         link->segments.push_back({checkpoint, link->spool->path(), link->spool->rows()});
         link->spool = nullptr;
       }
-      if (link->segments.size() > 1) SLUICE_TRY(merge_segments(*link, checkpoint));
-      for (auto& segment : link->segments) {
-        segment.checkpoint = checkpoint;
-        ack.spools.push_back({link->node, lane_, segment.path, segment.rows, 0, 0});
-        if (link->tried) {
-          ack.spools.back().tried_checkpoint = link->tried->checkpoint;
-          ack.spools.back().tried_rows = link->tried->rows;
-        }
-      }
+      for (const auto& segment : link->segments) ack.spools.push_back({link->node, lane_, segment.checkpoint, segment.path, segment.rows});
       continue;
     }
     SLUICE_TRY(retrying(*link->op, [&] { return link->op->prepare(checkpoint); }));
@@ -659,7 +740,7 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
   }
   SLUICE_FAILPOINT("task.prepared");
   for (const Output& out : outputs_) push(out, {Message::Kind::kBarrier, static_cast<int64_t>(checkpoint), {}, nullptr});
-  SLUICE_TRY(dead_letters_->sync());
+  SLUICE_TRY(dead_letters_->sync(checkpoint));
   dead_letters_->begin_epoch(job_.lineage, checkpoint);
   for (const auto& link : links_) {
     if (link->store == nullptr) continue;
@@ -678,13 +759,18 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
   }
   SLUICE_FAILPOINT("task.snapshot_taken");
   for (const auto& link : links_) {
-    ack.watermarks.emplace_back(link->node, link->watermark);
+    // A lane without splits says nothing about time.
+    if (link.get() != source_ || !assigned_ || !clock_.slots().empty()) ack.watermarks.emplace_back(link->node, link->reached);
     if (link->plan->has_broadcast()) ack.gates.emplace_back(link->node, link->marker_seen);
   }
   if (source_ != nullptr) {
+    ack.starts.emplace_back(source_->node, started_before_ || assigned_);
     for (const auto& slot : clock_.slots()) {
+      // Not read yet: a restored one stays as the last checkpoint has it, see Job::complete_checkpoint.
+      if (std::any_of(to_assign_.begin(), to_assign_.end(), [&](const auto& s) { return s.index == slot.index; })) continue;
       checkpoint::ManifestSplit split;
       split.id = slot.id;
+      split.lane = lane_;
       split.position = slot.position;
       if (slot.has_position) split.position_text = position_text(static_cast<uint32_t>(source_->node), slot.id, slot.position);
       split.max_event_time_ms = slot.max_event_time;
@@ -692,27 +778,8 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
       split.ended = (slot.flags & SLUICE_SPLIT_END) != 0;
       ack.splits.emplace_back(source_->node, std::move(split));
     }
-    if (!assigned_ && lane_ == 0)  // the source cannot be reached yet: what the last checkpoint knew stays true
-      for (const auto& [id, split] : restored_splits_) ack.splits.emplace_back(source_->node, split);
   }
   job_.ack(std::move(ack));
-  return base::Status::ok();
-}
-
-base::Status Task::merge_segments(Link& link, uint64_t checkpoint) {
-  // Only after a commit failed: its rows and the new ones become one epoch.
-  auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
-                                  std::to_string(link.spool_count++));
-  if (!made.is_ok()) return made.status();
-  auto merged = std::move(made).value();
-  for (const auto& segment : link.segments)
-    SLUICE_TRY(read_spool(segment.path, [&](const SpoolRow& row) { return merged->append(row); }));
-  SLUICE_TRY(merged->close());
-  for (const auto& segment : link.segments) {
-    std::error_code ignored;
-    std::filesystem::remove(segment.path, ignored);
-  }
-  link.segments.assign(1, {checkpoint, merged->path(), merged->rows()});
   return base::Status::ok();
 }
 
@@ -738,26 +805,26 @@ base::Status Task::commit(uint64_t checkpoint) {
 }
 
 base::Status Task::commit_epoch(Link& link, uint64_t checkpoint) {
-  if (link.segments.empty() || link.segments.back().checkpoint > checkpoint) return base::Status::ok();
   Operator& op = *link.op;
-  const base::Status s = try_commit(link, checkpoint);
-  if (s.is_ok()) {
-    for (const auto& segment : link.segments) {
-      std::error_code ignored;
-      std::filesystem::remove(segment.path, ignored);
+  while (!link.segments.empty() && link.segments.front().checkpoint <= checkpoint) {
+    const base::Status s = commit_segment(link, link.segments.front());
+    if (s.code() == base::Code::kRetry) {
+      op.count("commits_failed", 1);
+      op.set_last_error(s.message());
+      return base::Status::ok();
     }
-    link.segments.clear();
+    SLUICE_TRY(s);
+    std::error_code ignored;
+    std::filesystem::remove(link.segments.front().path, ignored);
+    link.segments.pop_front();
     op.set_last_error("");
-    return base::Status::ok();
   }
-  if (s.code() != base::Code::kRetry) return s;
-  op.count("commits_failed", 1);
-  op.set_last_error(s.message());
   return base::Status::ok();
 }
 
-// OK: everything that waits is in the target.
-base::Status Task::try_commit(Link& link, uint64_t checkpoint) {
+// OK: its rows are in the target. Each attempt gives the same rows in the same order under the same number, whatever else
+// has come to wait: a target may know by them what it has already.
+base::Status Task::commit_segment(Link& link, Link::Segment& segment) {
   Operator& op = *link.op;
   EpochWriter writer{job_, op, lane_, reader_,
                      [this] {
@@ -767,50 +834,16 @@ base::Status Task::try_commit(Link& link, uint64_t checkpoint) {
                      [this](size_t source, const std::string& split, std::string_view position) {
                        return position_text(static_cast<uint32_t>(source), split, position);
                      }};
-  if (link.tried) {  // the answer may have been lost, the rows not
+  bool holds_it = false;
+  if (segment.tried) {  // the answer may have been lost, the rows not
     uint64_t last = 0;
     std::string lineage;
     SLUICE_TRY(op.last_committed(&last, &lineage));
-    if (lineage == job_.lineage && last == link.tried->checkpoint) {
-      SLUICE_TRY(drop_committed(link, link.tried->rows));
-      writer.count_refused(link.tried->refused);
-    } else {
-      SLUICE_TRY(writer.void_letters(link.tried->checkpoint));
-    }
-    link.tried.reset();
-    if (link.segments.empty()) return base::Status::ok();
+    holds_it = lineage == job_.lineage && last >= segment.checkpoint;
   }
-  std::vector<std::string> files;
-  uint64_t rows = 0;
-  for (const auto& segment : link.segments) {
-    files.push_back(segment.path);
-    rows += segment.rows;
-  }
-  link.tried = Link::Attempt{checkpoint, rows, 0};
-  SLUICE_TRY(writer.write(checkpoint, files, 0, &link.tried->refused));
-  writer.count_refused(link.tried->refused);
-  link.tried.reset();
-  return base::Status::ok();
-}
-
-base::Status Task::drop_committed(Link& link, uint64_t rows) {
-  // The target has the first `rows` rows of what waits.
-  auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
-                                  std::to_string(link.spool_count++));
-  if (!made.is_ok()) return made.status();
-  auto rest = std::move(made).value();
-  uint64_t seen = 0, checkpoint = 0;
-  for (const auto& segment : link.segments) {
-    checkpoint = segment.checkpoint;
-    SLUICE_TRY(read_spool(segment.path, [&](const SpoolRow& row) { return seen++ < rows ? base::Status::ok() : rest->append(row); }));
-  }
-  SLUICE_TRY(rest->close());
-  for (const auto& segment : link.segments) {
-    std::error_code ignored;
-    std::filesystem::remove(segment.path, ignored);
-  }
-  link.segments.clear();
-  if (rest->rows() > 0) link.segments.push_back({checkpoint, rest->path(), rest->rows()});
+  segment.tried = true;
+  if (!holds_it) SLUICE_TRY(writer.write(segment.checkpoint, segment.path, &segment.refused));
+  writer.count_refused(segment.refused);
   return base::Status::ok();
 }
 

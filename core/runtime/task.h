@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,24 +80,24 @@ class Task {
     std::unique_ptr<state::LaneStore> store;
     std::unique_ptr<Operator> op;
     int64_t watermark = SLUICE_NO_TIME;
-    bool idle = false;
+    // The watermark, but not the end of time, which belongs to the run that ended and not to one that may be given more.
+    int64_t reached = SLUICE_NO_TIME;
+    bool idle = false, has_ended = false;
     bool marker_seen = false;      // broadcast side
     bool snapshot_loading = false;
     std::vector<size_t> children;  // edges that are chains
     std::vector<size_t> channels;  // edges that are not
-    // Epoch sinks: rows since the last barrier, and segments whose checkpoint is not committed yet.
+    // Epoch sinks: rows since the last barrier, and those of earlier ones that are not known to be in the target, oldest
+    // first. A segment keeps its number and its rows until then.
     std::unique_ptr<SpoolWriter> spool;
     struct Segment {
-      uint64_t checkpoint;
+      uint64_t checkpoint = 0;
       std::string path;
-      uint64_t rows;
+      uint64_t rows = 0;
+      bool tried = false;    // a commit got no answer
+      uint64_t refused = 0;  // rows that the sink refused in the last attempt
     };
-    std::vector<Segment> segments;
-    // A commit without an answer: its rows, the first of those that wait, may be in the target.
-    struct Attempt {
-      uint64_t checkpoint = 0, rows = 0, refused = 0;
-    };
-    std::optional<Attempt> tried;
+    std::deque<Segment> segments;
     uint64_t spool_count = 0;
   };
 
@@ -110,22 +111,28 @@ class Task {
   // Rows.
   base::Status poll_source(bool* progress);
   base::Status discover();
+  base::Status find_splits();
+  void restore_clock();
   base::Status source_batch();
+  base::Status begin_snapshot();
   base::Status deliver(Link& link, uint32_t port, data::RowBatch batch);
   base::Status run_operator(Link& link, uint32_t port, data::RowBatch& batch);
   base::Status after_call(Link& link, const data::RowBatch* batch);
   base::Status route(Link& link, uint32_t port, const data::RowBatch& batch);
   base::Status route_keyed(Link& link, size_t edge, const data::RowBatch& batch);
   base::Status spool_rows(Link& link, const data::RowBatch& batch);
+  std::unique_ptr<SpoolWriter> new_spool(Link& link);
+  // Calls `write` until it answers something else than RETRY.
+  base::Status until_there_is_space(Operator& op, const std::function<base::Status()>& write);
   // Takes out rows that cannot be given to the operator; `batch` is what is left.
   base::Status check_rows(Link& link, uint32_t port, data::RowBatch& batch);
   base::Status key_of(const data::RowBatch& batch, const PlanNode& to, uint32_t row, sluice_str* key, std::string* error);
   base::Status reject(Operator& op, const data::RowBatch& batch, uint32_t row, const std::string& reason);
   base::Status reject_kept(Operator& op, const KeptOrigin& origin, const std::string& reason);
-  // `at` is the operator that the letter names, `counter` the one in this task that counts it.
-  base::Status reject_at(const PlanNode& at, Operator& counter, const data::RowBatch& batch, uint32_t row, const std::string& reason);
-  base::Status apply_on_error(const PlanNode& at, Operator& counter, DeadLetter letter, uint32_t source, const std::string& split,
-                              std::string_view position);
+  base::Status keep_tombstone(Operator& op, const data::RowBatch& batch, uint32_t row);
+  config::OnError policy_of(const Operator& op) const;
+  base::Status apply_on_error(Operator& op, const DeadLetter& letter, uint32_t source, const std::string& split, std::string_view position);
+  base::Status write_letter(const Operator& op, DeadLetter letter, uint32_t source, const std::string& position);
   std::string position_text(uint32_t source, const std::string& split, std::string_view position);
   std::string split_name(uint32_t source, uint32_t split) const;
 
@@ -138,6 +145,9 @@ class Task {
   base::Status update_input_watermark(Link& link);
   base::Status fire_timers(Link& link);
   base::Status idle_tick();
+  bool polled_lately(int64_t idle_timeout_ms) const;
+  void count_silence(int64_t now);
+  void forget_times_ahead();
   base::Status split_changes();
   base::Status end_if_done();
   void push(const Output& to, Message message);
@@ -148,15 +158,14 @@ class Task {
   base::Status take_checkpoint(uint64_t checkpoint);
   base::Status commit(uint64_t checkpoint);
   base::Status commit_epoch(Link& link, uint64_t checkpoint);
-  base::Status try_commit(Link& link, uint64_t checkpoint);
-  base::Status merge_segments(Link& link, uint64_t checkpoint);
-  base::Status drop_committed(Link& link, uint64_t rows);
+  base::Status commit_segment(Link& link, Link::Segment& segment);
 
   // Calls `f` until it answers something else than RETRY. Ends with CANCELLED on a hard stop.
   template <class F>
   base::Status retrying(Operator& op, F&& f);
   // Waits for as long as a RETRY asks for. CANCELLED on a hard stop.
   base::Status pause(Operator& op, const base::Status& retry);
+  void say_waiting(Operator& op, const base::Status& retry);
   void clear_waiting();
   bool has_room() const;
   std::shared_ptr<data::Arena> arena();
@@ -187,12 +196,19 @@ class Task {
   SplitClock clock_;
   std::map<uint32_t, size_t> slot_of_;  // split index → slot
   std::map<std::string, checkpoint::ManifestSplit> restored_splits_;
-  std::vector<std::string> known_splits_;
+  bool started_before_ = false;  // the source's first start was over in the checkpoint
+  std::map<uint32_t, int64_t> restored_watermarks_;  // by lane of the checkpoint
+  bool same_lanes_ = false;                          // the checkpoint has as many
+  std::set<std::string> known_splits_;
+  std::vector<GivenSplit> to_assign_;  // the source could not take them yet
+  int64_t last_pass_ms_ = 0, last_poll_ms_ = SLUICE_NO_TIME;  // wall clock
+  std::chrono::steady_clock::time_point last_poll_;          // at last_poll_ms_, when the source last answered OK
   int64_t next_discover_ms_ = 0, next_tick_ms_ = 0, next_poll_ms_ = 0, idle_since_ms_ = 0;
+  bool opening_ = false;        // operators are asked to open: a stop does not wait for one that cannot
   bool source_done_ = false;    // no split will give another row
   bool source_stopped_ = false;  // a stop's barrier has gone
   bool source_held_ = false;    // the barrier went out, others are awaited
-  bool snapshot_marked_ = false;
+  bool snapshot_marked_ = false;  // its end has gone out
   bool end_sent_ = false;
   uint64_t aligning_ = 0;
   bool is_aligning_ = false;

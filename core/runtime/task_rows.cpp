@@ -1,8 +1,10 @@
 // How rows move through a task: from the source or a channel, operator by operator, to channels and sinks.
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/task.h"
 
+#include "data/json_writer.h"
 #include "data/text_view.h"
 
 namespace sluice::runtime {
@@ -10,11 +12,11 @@ namespace {
 
 using data::view;
 
-data::RowBatch without(const data::RowBatch& batch, const std::vector<bool>& bad) {
-  std::vector<uint32_t> keep;
-  for (uint32_t r = 0; r < batch.size; ++r)
-    if (!bad[r]) keep.push_back(r);
-  return data::gather(batch, keep, std::vector<bool>(batch.fields.size(), true));
+data::Origin origin_of(const data::RowBatch& batch, uint32_t row) { return batch.origin != nullptr ? batch.origin[row] : data::Origin{}; }
+
+// data() == nullptr: none.
+std::string_view message_key(const data::RowBatch& batch, uint32_t row) {
+  return batch.raw_key != nullptr && batch.raw_key[row].data != nullptr ? view(batch.raw_key[row]) : std::string_view();
 }
 
 }  // namespace
@@ -33,6 +35,7 @@ base::Status Task::poll_source(bool* progress) {
   }
   arena_ = nullptr;
   const base::Status s = op.poll(static_cast<uint32_t>(plan_.document->limits.batch_rows));
+  if (s.is_ok()) count_silence(now);
   if (s.code() == base::Code::kRetry) {
     next_poll_ms_ = now + s.retry_after_ms();
     op.set_last_error(s.message());
@@ -45,13 +48,22 @@ base::Status Task::poll_source(bool* progress) {
   return base::Status::ok();
 }
 
+// The source was asked at `now`. Time in which it was not asked is no silence of its splits, and the clock may have been set back.
+void Task::count_silence(int64_t now) {
+  const auto& event_time = source_->plan->event_time;
+  if (!polled_lately(event_time ? event_time->idle_timeout_ms : 0))
+    for (auto& slot : clock_.slots()) slot.last_row_ms = last_poll_ms_ == SLUICE_NO_TIME ? now : std::min(now, slot.last_row_ms + (now - last_poll_ms_));
+  last_poll_ms_ = now;
+  last_poll_ = std::chrono::steady_clock::now();
+}
+
 base::Status Task::source_batch() {
   Operator& op = *source_->op;
   SourceRows& rows = op.source_rows;
   const auto n = static_cast<uint32_t>(rows.raw.size());
   std::vector<Emission> markers = std::exchange(op.emissions, {});
   for (const Emission& e : markers) {
-    if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_BEGIN) SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, e.marker));
+    if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_BEGIN) SLUICE_TRY(begin_snapshot());
     if (e.kind == Emission::Kind::kSchema) SLUICE_TRY(forward_schema(*source_, e.schema));
   }
   if (n > 0) {
@@ -80,6 +92,8 @@ base::Status Task::source_batch() {
     SplitClock::Slot* slot = nullptr;
     std::string error;
     std::map<size_t, uint32_t> last_row;  // by slot
+    std::map<uint32_t, std::string> refused;  // by the source itself: row, reason
+    for (Rejected& r : std::exchange(op.rejected, {})) refused.insert_or_assign(r.row, std::move(r.reason));
     for (uint32_t r = 0; r < n; ++r) {
       if (rows.split[r] != last_split) {
         const auto known = slot_of_.find(rows.split[r]);
@@ -97,12 +111,14 @@ base::Status Task::source_batch() {
       batch.watermark[r] = clock_.watermark();
       const sluice_str raw = rows.raw[r];
       bytes += raw.size;
-      bool good = true;
-      if (raw.data == nullptr) {
+      const auto by_source = refused.find(r);
+      bool good = by_source == refused.end();
+      if (!good) {
+        error = by_source->second;
+      } else if (raw.data == nullptr) {
         for (auto* c : columns) c[r] = {SLUICE_ABSENT, 0, {}};
         continue;
-      }
-      if (raw.size > max_size) {
+      } else if (raw.size > max_size) {
         error = "a record of " + std::to_string(raw.size) + " bytes; limits.max_record_size is " + std::to_string(max_size);
         good = false;
       } else if (!reader_.read(view(raw), source_set_, columns.data(), r, memory, &error)) {
@@ -139,21 +155,27 @@ base::Status Task::source_batch() {
     persist(batch.change, rows.change);
     persist(batch.raw, rows.raw);
     persist(batch.raw_key, rows.raw_key);
-    if (!bad.empty()) batch = without(batch, bad);
+    if (!bad.empty()) batch = data::without(batch, bad);
     op.rows_out.fetch_add(batch.size, std::memory_order_relaxed);
     std::vector<uint32_t> split_of_row = std::exchange(rows.split, {});
     rows.clear();
     SLUICE_TRY(route(*source_, 0, batch));
     rows.split = std::move(split_of_row);
   }
+  bool complete = false;
+  for (const Emission& e : markers) complete = complete || (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_END && !snapshot_marked_);
+  snapshot_marked_ = snapshot_marked_ || complete;
   SLUICE_TRY(split_changes());
   rows.clear();
-  for (const Emission& e : markers)
-    if (e.kind == Emission::Kind::kMarker && e.marker == SLUICE_SNAPSHOT_END && !snapshot_marked_) {
-      snapshot_marked_ = true;
-      SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_END));
-    }
+  if (complete) SLUICE_TRY(marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_END));
   return advance(*source_, source_done_ ? SLUICE_END_OF_TIME : clock_.watermark());
+}
+
+// The first snapshot, or one that a source takes because it has lost its place: then all that was complete is not any more.
+base::Status Task::begin_snapshot() {
+  snapshot_marked_ = false;
+  for (auto& slot : clock_.slots()) slot.flags &= ~static_cast<uint32_t>(SLUICE_SPLIT_SNAPSHOT_COMPLETE);
+  return marker(*source_, SLUICE_PORT_MAIN, SLUICE_SNAPSHOT_BEGIN);
 }
 
 base::Status Task::deliver(Link& link, uint32_t port, data::RowBatch batch) {
@@ -172,21 +194,23 @@ base::Status Task::check_rows(Link& link, uint32_t port, data::RowBatch& batch) 
     bad[r] = true;
   };
   const auto is_bad = [&](uint32_t r) { return !bad.empty() && bad[r]; };
-  if (!plan.accepts_tombstones && batch.raw != nullptr) {
+  const bool reports = port != SLUICE_PORT_BROADCAST || lane_ == 0;  // every lane is given the same rows: one speaks for all
+  if (!plan.accepts_tombstones) {
     int64_t tombstones = 0;
     for (uint32_t r = 0; r < batch.size; ++r) {
-      if (!batch.is_tombstone(r) || (batch.body != nullptr && batch.is_made(r))) continue;
+      if (!batch.is_tombstone(r)) continue;
       drop(r);
       ++tombstones;
+      if (reports) SLUICE_TRY(keep_tombstone(*link.op, batch, r));
     }
-    if (tombstones > 0) link.op->count("tombstones", tombstones);
+    if (reports && tombstones > 0) link.op->count("tombstones", tombstones);
   }
   const auto& fields = port == SLUICE_PORT_BROADCAST ? plan.broadcast_fields : plan.fields;
   for (size_t f : fields) {
     data::ensure_field(batch, plan_.fields, f, reader_);
     for (uint32_t r = 0; r < batch.size; ++r) {
       if (batch.fields[f][r].type != SLUICE_INVALID || is_bad(r)) continue;
-      SLUICE_TRY(reject(*link.op, batch, r, "field \"" + plan_.fields.path(f) + "\": " + std::string(view(batch.fields[f][r].as.str))));
+      if (reports) SLUICE_TRY(reject(*link.op, batch, r, "field \"" + plan_.fields.path(f) + "\": " + std::string(view(batch.fields[f][r].as.str))));
       drop(r);
     }
   }
@@ -222,7 +246,7 @@ base::Status Task::check_rows(Link& link, uint32_t port, data::RowBatch& batch) 
     }
     link.op->set_key_column(keys);
   }
-  if (!bad.empty()) batch = without(batch, bad);
+  if (!bad.empty()) batch = data::without(batch, bad);
   return base::Status::ok();
 }
 
@@ -233,6 +257,13 @@ base::Status Task::key_of(const data::RowBatch& batch, const PlanNode& to, uint3
       case SLUICE_STRING: case SLUICE_NUMBER: *out = v.as.str; return true;
       case SLUICE_BOOL: *out = v.as.i64 != 0 ? sluice_str{"true", 4} : sluice_str{"false", 5}; return true;
       case SLUICE_INT64: *out = batch.arena->copy(std::to_string(v.as.i64)); return true;
+      case SLUICE_DOUBLE: {
+        if (!std::isfinite(v.as.f64)) break;
+        std::string number;
+        data::append_json(v, &number);
+        *out = batch.arena->copy(number);
+        return true;
+      }
       default: break;
     }
     *error = "key field \"" + plan_.fields.path(f) + "\" of operator \"" + to.id() + "\" is " +
@@ -263,7 +294,7 @@ base::Status Task::run_operator(Link& link, uint32_t port, data::RowBatch& batch
       case base::Code::kRetry: {
         // Rows that are not done for come again, and so does what became of them.
         std::erase_if(op.rejected, [&](const Rejected& r) { return r.row != SLUICE_NO_ROW && r.row >= consumed; });
-        if (consumed == 0) op.emissions.clear();
+        if (consumed == 0) op.discard_output();
         SLUICE_TRY(after_call(link, &batch));
         if (consumed >= batch.size) return base::Status::ok();
         if (consumed > 0) {
@@ -290,9 +321,13 @@ base::Status Task::after_call(Link& link, const data::RowBatch* batch) {
   for (const Rejected& r : std::exchange(op.rejected, {})) {
     if (r.row != SLUICE_NO_ROW) {
       if (batch != nullptr) SLUICE_TRY(reject(op, *batch, r.row, r.reason));
-    } else if (const auto kept = op.origins.find(r.origin); kept != op.origins.end()) {
-      SLUICE_TRY(reject_kept(op, kept->second, r.reason));
-      op.origins.erase(kept);
+    } else if (!r.made.empty()) {
+      DeadLetter letter;
+      letter.reason = r.reason;
+      letter.raw = r.made;
+      SLUICE_TRY(apply_on_error(op, letter, data::kNoSource, {}, {}));
+    } else if (const auto kept = op.origins.take(r.origin)) {
+      SLUICE_TRY(reject_kept(op, *kept, r.reason));
     }
   }
   for (Emission& e : std::exchange(op.emissions, {})) {
@@ -341,20 +376,14 @@ base::Status Task::route_keyed(Link& link, size_t e, const data::RowBatch& in) {
   for (size_t f : to.key_fields) data::ensure_field(batch, plan_.fields, f, reader_);
   std::vector<std::vector<uint32_t>> rows(to.lanes);
   std::string error;
-  int64_t tombstones = 0;
   for (uint32_t r = 0; r < batch.size; ++r) {
-    if (batch.is_tombstone(r) && !to.accepts_tombstones) {
-      ++tombstones;
-      continue;
-    }
     sluice_str key;
-    if (!key_of(batch, to, r, &key, &error).is_ok()) {
-      SLUICE_TRY(reject_at(to, *link.op, batch, r, error));
-      continue;
-    }
-    rows[state::lane_of_key_group(state::key_group(view(key), job_.key_groups), to.lanes, job_.key_groups)].push_back(r);
+    // A row without a key can go to any lane: the operator refuses it there, as it does when there is only one.
+    const uint32_t lane = key_of(batch, to, r, &key, &error).is_ok()
+                              ? state::lane_of_key_group(state::key_group(view(key), job_.key_groups), to.lanes, job_.key_groups)
+                              : lane_ % to.lanes;
+    rows[lane].push_back(r);
   }
-  if (tombstones > 0) link.op->count("tombstones", tombstones);
   for (const Output& out : outputs_) {
     if (out.edge != e || rows[out.to_lane].empty()) continue;
     push(out, {Message::Kind::kRows, 0, data::gather(batch, rows[out.to_lane], link.plan->needed_below), nullptr});
@@ -363,12 +392,8 @@ base::Status Task::route_keyed(Link& link, size_t e, const data::RowBatch& in) {
 }
 
 base::Status Task::spool_rows(Link& link, const data::RowBatch& batch) {
-  if (link.spool == nullptr) {
-    auto made = SpoolWriter::create(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
-                                    std::to_string(link.spool_count++));
-    if (!made.is_ok()) return made.status();
-    link.spool = std::move(made).value();
-  }
+  if (link.spool == nullptr) link.spool = new_spool(link);
+  const sluice_str* keys = link.op->key_column();
   std::string error;
   for (uint32_t r = 0; r < batch.size; ++r) {
     sluice_str json;
@@ -376,7 +401,7 @@ base::Status Task::spool_rows(Link& link, const data::RowBatch& batch) {
       SLUICE_TRY(reject(*link.op, batch, r, error));
       continue;
     }
-    SpoolRow row{view(json), {}, batch.event_time != nullptr ? batch.event_time[r] : SLUICE_NO_TIME,
+    SpoolRow row{view(json), keys != nullptr ? view(keys[r]) : std::string_view(), {}, batch.event_time != nullptr ? batch.event_time[r] : SLUICE_NO_TIME,
                  batch.change != nullptr ? batch.change[r] : static_cast<uint8_t>(SLUICE_CHANGE_NONE)};
     std::string split;
     if (batch.origin != nullptr && batch.origin[r].source != data::kNoSource) {
@@ -385,8 +410,25 @@ base::Status Task::spool_rows(Link& link, const data::RowBatch& batch) {
       row.origin = {plan_.nodes[o.source].id(), split, view(o.position)};
     }
     SLUICE_TRY(link.spool->append(row));
+    if (link.spool->is_full()) SLUICE_TRY(until_there_is_space(*link.op, [&] { return link.spool->flush(); }));
   }
   return base::Status::ok();
+}
+
+std::unique_ptr<SpoolWriter> Task::new_spool(Link& link) {
+  return std::make_unique<SpoolWriter>(job_.work_dir + "/spool-" + std::to_string(link.node) + "-" + std::to_string(lane_) + "-" +
+                                       std::to_string(link.spool_count++));
+}
+
+base::Status Task::until_there_is_space(Operator& op, const std::function<base::Status()>& write) {
+  for (bool waited = false;; waited = true) {
+    const base::Status s = write();
+    if (s.code() != base::Code::kRetry) {
+      if (waited) clear_waiting();
+      return s;
+    }
+    SLUICE_TRY(pause(op, s));
+  }
 }
 
 std::string Task::position_text(uint32_t source, const std::string& split, std::string_view position) {
@@ -405,13 +447,10 @@ std::string Task::split_name(uint32_t source, uint32_t split) const {
 }
 
 base::Status Task::reject(Operator& op, const data::RowBatch& batch, uint32_t row, const std::string& reason) {
-  return reject_at(op.plan(), op, batch, row, reason);
-}
-
-base::Status Task::reject_at(const PlanNode& at, Operator& counter, const data::RowBatch& batch, uint32_t row, const std::string& reason) {
   DeadLetter letter;
   letter.reason = reason;
-  const data::Origin origin = batch.origin != nullptr ? batch.origin[row] : data::Origin{};
+  letter.is_tombstone = batch.is_tombstone(row);
+  const data::Origin origin = origin_of(batch, row);
   std::string made;  // a row of no source row: what it holds is all there is to show
   if (batch.raw != nullptr && batch.raw[row].data != nullptr) {
     letter.raw = view(batch.raw[row]);
@@ -419,30 +458,46 @@ base::Status Task::reject_at(const PlanNode& at, Operator& counter, const data::
     sluice_str json;
     if (data::row_json(batch, row, reader_, &json, &made)) letter.raw = view(json);
   }
-  if (batch.raw_key != nullptr && batch.raw_key[row].data != nullptr) letter.key = view(batch.raw_key[row]);
-  return apply_on_error(at, counter, letter, origin.source, split_name(origin.source, origin.split), view(origin.position));
+  letter.key = message_key(batch, row);
+  return apply_on_error(op, letter, origin.source, split_name(origin.source, origin.split), view(origin.position));
 }
 
 base::Status Task::reject_kept(Operator& op, const KeptOrigin& kept, const std::string& reason) {
   DeadLetter letter;
   letter.reason = reason;
-  if (kept.has_raw) letter.raw = kept.raw;
-  if (kept.has_key) letter.key = kept.key;
-  return apply_on_error(op.plan(), op, letter, kept.source, split_name(kept.source, kept.split), kept.position);
+  if (kept.has_raw) letter.raw = kept.raw();
+  letter.is_tombstone = !kept.has_raw && kept.source != data::kNoSource;
+  if (kept.has_key) letter.key = kept.key();
+  return apply_on_error(op, letter, kept.source, split_name(kept.source, kept.split), kept.position());
 }
 
-base::Status Task::apply_on_error(const PlanNode& at, Operator& counter, DeadLetter letter, uint32_t source, const std::string& split,
-                                  std::string_view position) {
-  counter.rejected_count.fetch_add(1, std::memory_order_relaxed);
-  const config::OnError policy = at.section->on_error.value_or(plan_.document->on_error);
-  if (policy == config::OnError::kDrop) return base::Status::ok();
+config::OnError Task::policy_of(const Operator& op) const { return op.plan().section->on_error.value_or(plan_.document->on_error); }
+
+base::Status Task::apply_on_error(Operator& op, const DeadLetter& letter, uint32_t source, const std::string& split, std::string_view position) {
+  op.rejected_count.fetch_add(1, std::memory_order_relaxed);
+  if (policy_of(op) == config::OnError::kDrop) return base::Status::ok();
   const std::string text = position_text(source, split, position);
-  counter.set_last_error(std::string(letter.reason) + (text.empty() ? "" : " (" + text + ")"));
-  if (policy == config::OnError::kFail)
-    return stopped_by_row(at.id(), letter.reason, text);
-  letter.operator_id = at.id();
+  op.set_last_error(std::string(letter.reason) + (text.empty() ? "" : " (" + text + ")"));
+  if (policy_of(op) == config::OnError::kFail) return stopped_by_row(op.id(), letter.reason, text);
+  return write_letter(op, letter, source, text);
+}
+
+// Deletes of a compacted topic are no mistake of anybody: no policy stops the job for one.
+base::Status Task::keep_tombstone(Operator& op, const data::RowBatch& batch, uint32_t row) {
+  if (!plan_.document->tombstone_letters || policy_of(op) == config::OnError::kDrop) return base::Status::ok();
+  DeadLetter letter;
+  letter.code = "TOMBSTONE";
+  letter.reason = "a tombstone: the message has no value";
+  letter.is_tombstone = true;
+  letter.key = message_key(batch, row);
+  const data::Origin origin = origin_of(batch, row);
+  return write_letter(op, letter, origin.source, position_text(origin.source, split_name(origin.source, origin.split), view(origin.position)));
+}
+
+base::Status Task::write_letter(const Operator& op, DeadLetter letter, uint32_t source, const std::string& position) {
+  letter.operator_id = op.id();
   if (source != data::kNoSource) letter.source = plan_.nodes[source].id();
-  letter.position = text;
+  letter.position = position;
   letter.time_ms = job_.clock->now_ms();
   SLUICE_TRY(dead_letters_->write(letter));
   job_.dead_letter_count.fetch_add(1, std::memory_order_relaxed);

@@ -399,29 +399,28 @@ base::Status KeyedTable::flush() {
   LaneDatabase::Writer writer(db_);
   std::string key;
   for (const Dirty& d : dirty) {
-    const Entry* entry = d.entry;
+    Entry* entry = d.entry;
     const bool present = entry->has(Entry::kPresent) && !clock_.expired(entry->expiry_ms);
     if (!present && !entry->has(Entry::kOnDisk)) continue;
+    if (present) {  // before it is known: an earlier batch may stay when a later one fails
+      if (!entry->has(Entry::kOnDisk)) --new_entries_;
+      entry->set(Entry::kOnDisk);
+      filter_.add(hash_of(d.hash, entry->subkey()));
+      if (is_map_) filter_.add(hash_of_map(d.hash));
+    }
     key.clear();
     append_keyed_prefix(&key, key_group_of_hash(d.hash, key_groups_), entry->key());
     key.append(entry->subkey());
     SLUICE_TRY(present ? writer.put(id_, key, envelope_for(entry->value(), entry->expiry_ms), entry->value())
                        : writer.erase(id_, key));
-    if (present) {
-      filter_.add(hash_of(d.hash, entry->subkey()));
-      if (is_map_) filter_.add(hash_of_map(d.hash));
-    }
   }
   SLUICE_TRY(writer.commit());
   for (const Dirty& d : dirty) {
     const bool present = d.entry->has(Entry::kPresent) && !clock_.expired(d.entry->expiry_ms);
     d.entry->unset(Entry::kDirty);
-    if (present) {
-      d.entry->set(Entry::kOnDisk);
-    } else {
-      d.entry->unset(Entry::kPresent);
-      d.entry->unset(Entry::kOnDisk);
-    }
+    if (present) continue;
+    d.entry->unset(Entry::kPresent);
+    d.entry->unset(Entry::kOnDisk);
   }
   dirty_of_key_.clear();
   dirty_ = 0;

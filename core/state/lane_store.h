@@ -75,7 +75,6 @@ struct RestoreReport {
   bool linked = false;  // files were taken over as they are; else entries were copied one by one
   uint64_t entries_copied = 0;
   uint64_t timers_restored = 0;
-  uint64_t operator_key_collisions = 0;  // kOperator: same name in two old lanes; the lowest old lane's value is kept
 };
 
 // Used by one thread at a time. Errors as in StateTable. A working directory belongs to one run: after a crash it is
@@ -90,7 +89,8 @@ class LaneStore {
   // of the checkpoint in lane order, or at least those whose range overlaps and, for kOperator, old lanes i with i %
   // options.lanes == options.lane, and lane 0 for kBroadcast. One source with the same range, with options.lanes equal
   // to `old_lanes`: files are linked. Otherwise entries of the range are copied; kBroadcast comes from the first
-  // source; kOperator entries of old lane i go to lane i % lanes.
+  // source; kOperator entries of old lane i go to lane i % lanes, and two that meet there under one name with different
+  // values are an error: neither may be lost.
   static base::Result<std::unique_ptr<LaneStore>> restore(const std::string& dir, StateResources& resources,
                                                           LaneOptions options, const std::vector<LaneSource>& sources,
                                                           uint32_t old_lanes, RestoreReport* report = nullptr);

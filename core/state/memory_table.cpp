@@ -34,6 +34,8 @@ class MemoryTable final : public PersistentTable {
  private:
   EntryMap& written() { return loading_ != nullptr ? *loading_ : *current_; }
   std::string_view read(Entry* entry);
+  static void erase(EntryMap& map, Entry* entry);
+  static std::vector<Entry*> all(const EntryMap& map);  // a map may not lose entries while for_each() walks it
 
   std::unique_ptr<EntryMap> current_;
   std::unique_ptr<EntryMap> loading_;                // null: no load in progress
@@ -62,8 +64,7 @@ std::string_view MemoryTable::read(Entry* entry) {
   if (entry == nullptr || !entry->has(Entry::kPresent)) return {};
   if (clock_.expired(entry->expiry_ms)) {
     ++expired_;
-    entry->unset(Entry::kPresent);
-    if (entry->has(Entry::kOnDisk)) entry->set(Entry::kDirty);
+    erase(*current_, entry);
     return {};
   }
   if (entry->expiry_ms == 0 && clock_.has_ttl()) {
@@ -99,21 +100,32 @@ base::Status MemoryTable::put(std::string_view key, std::string_view /*subkey*/,
   return base::Status::ok();
 }
 
+std::vector<Entry*> MemoryTable::all(const EntryMap& map) {
+  std::vector<Entry*> entries;
+  entries.reserve(map.size());
+  map.for_each([&](Entry* entry) { entries.push_back(entry); });
+  return entries;
+}
+
+// What the disk has is remembered until flush() has deleted it there.
+void MemoryTable::erase(EntryMap& map, Entry* entry) {
+  if (!entry->has(Entry::kOnDisk)) return map.remove(entry);
+  entry->unset(Entry::kPresent);
+  entry->set(Entry::kDirty);
+}
+
 base::Status MemoryTable::erase(std::string_view key, std::string_view /*subkey*/) {
   EntryMap& map = written();
   Entry* entry = map.find(key_hash(key), key, {});
-  if (entry == nullptr) return base::Status::ok();
-  entry->unset(Entry::kPresent);
-  entry->set(Entry::kDirty);
+  if (entry != nullptr) erase(map, entry);
   return base::Status::ok();
 }
 
 base::Status MemoryTable::scan(std::string_view /*key*/, const StateVisitor& visit) {
   std::vector<std::pair<std::string_view, std::string_view>> entries;
-  current_->for_each([&](Entry* entry) {
-    const std::string_view value = read(entry);
-    if (value.data() != nullptr) entries.emplace_back(entry->key(), value);
-  });
+  for (Entry* entry : all(*current_)) {
+    if (const std::string_view value = read(entry); value.data() != nullptr) entries.emplace_back(entry->key(), value);
+  }
   std::sort(entries.begin(), entries.end());
   for (const auto& [key, value] : entries) {
     if (!visit(key, value)) break;
@@ -122,10 +134,8 @@ base::Status MemoryTable::scan(std::string_view /*key*/, const StateVisitor& vis
 }
 
 base::Status MemoryTable::clear() {
-  written().for_each([](Entry* entry) {
-    entry->unset(Entry::kPresent);
-    entry->set(Entry::kDirty);
-  });
+  EntryMap& map = written();
+  for (Entry* entry : all(map)) erase(map, entry);
   return base::Status::ok();
 }
 
@@ -165,8 +175,9 @@ base::Status MemoryTable::flush() {
     if (entry->has(Entry::kDirty)) dirty.push_back(entry);
   });
   std::sort(dirty.begin(), dirty.end(), [](const Entry* a, const Entry* b) { return a->key() < b->key(); });
-  for (const Entry* entry : dirty) {
+  for (Entry* entry : dirty) {
     if (entry->has(Entry::kPresent)) {
+      entry->set(Entry::kOnDisk);  // before it is known: an earlier batch may stay when a later one fails
       SLUICE_TRY(writer.put(id_, entry->key(), envelope_for(entry->value(), entry->expiry_ms), entry->value()));
     } else if (entry->has(Entry::kOnDisk)) {
       SLUICE_TRY(writer.erase(id_, entry->key()));
@@ -175,11 +186,7 @@ base::Status MemoryTable::flush() {
   SLUICE_TRY(writer.commit());
   for (Entry* entry : dirty) {
     entry->unset(Entry::kDirty);
-    if (entry->has(Entry::kPresent)) {
-      entry->set(Entry::kOnDisk);
-    } else {
-      current_->remove(entry);
-    }
+    if (!entry->has(Entry::kPresent)) current_->remove(entry);
   }
   return base::Status::ok();
 }

@@ -71,8 +71,10 @@ base::Status TimerPersistence::flush(LaneDatabase& db, TimerTables& tables) {
   LaneDatabase::Writer writer(db);
   for (const auto& [id, table] : tables) {
     for (const TimerClock clock : {TimerClock::kEvent, TimerClock::kProcessing}) {
-      for (const auto& [timer, present] : table->changed_[static_cast<size_t>(clock)]) {
+      for (auto& [timer, change] : table->changed_[static_cast<size_t>(clock)]) {
         const std::string key = disk_key(*table, clock, timer, table->key_groups_);
+        const bool present = change != TimerTable::Change::kGone;
+        if (present) change = TimerTable::Change::kSet;  // before it is known: an earlier batch may stay when a later one fails
         SLUICE_TRY(present ? writer.put_raw(db.timers_table(), key, {}) : writer.erase(db.timers_table(), key));
       }
     }

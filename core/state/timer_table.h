@@ -46,12 +46,17 @@ class TimerTable {
 
  private:
   friend struct TimerPersistence;
-  void mark(TimerClock clock, const Timer& timer, bool present);
+  enum class Change : uint8_t {
+    kNew,   // present; the disk has nothing of it
+    kSet,   // present; the disk may have it
+    kGone,  // the disk may have it still
+  };
+  void mark_gone(TimerClock clock, Timer timer);
 
   const std::string operator_id_;
   const uint32_t key_groups_;
-  std::set<Timer> pending_[2];        // by TimerClock
-  std::map<Timer, bool> changed_[2];  // since the last flush: true = present, false = gone
+  std::set<Timer> pending_[2];          // by TimerClock
+  std::map<Timer, Change> changed_[2];  // since the last flush; never more than are pending or may be on disk
 };
 
 }  // namespace sluice::state

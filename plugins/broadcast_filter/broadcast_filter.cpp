@@ -69,12 +69,19 @@ std::string read_source_table(const Value& value, std::string* out) {
   return {};
 }
 
+// Why a row without a text in a field that every Maxwell change record has is refused.
+std::string not_a_text(const char* field, const Value& value) {
+  if (value.type() == SLUICE_INVALID) return std::string(value.text());
+  if (value.is_missing()) return std::string("no field `") + field + "`: not a Maxwell change record";
+  return std::string("field `") + field + "` is " + value.type_name() + ": not a Maxwell change record";
+}
+
 }  // namespace
 
 // What one row of the broadcast side asks for.
 struct BroadcastFilter::ConfigChange {
   enum class Kind { kPut, kRemove, kRemoveAll, kNothing } kind = Kind::kNothing;
-  ConfigRow row;          // kPut
+  ConfigRow row;          // kPut; of kRemoveAll, `from` alone
   std::string old_table;  // kRemove: whose rule goes; kPut: the key that the row had before, when that is known
   std::string origin;
 };
@@ -104,6 +111,8 @@ Status BroadcastFilter::configure(Needs& needs) {
       return Status::fatal("option `keep_types`: `" + type + "` is not one of insert, update, bootstrap-insert");
     keeps_[known - std::begin(kRowTypes)] = true;
   }
+  if (config().keep_types.empty() && config().on_delete == OnDelete::kIgnore)
+    return Status::fatal("`keep_types` is empty and deletes are ignored: nothing would be kept; with `on_delete: apply` deletes are");
   database_ = needs.field("database");
   table_ = needs.field("table");
   type_ = needs.field("type");
@@ -176,11 +185,7 @@ Status BroadcastFilter::filter(const Batch& in, Output& out) {
 
 Status BroadcastFilter::process_row(const Batch& in, uint32_t row, Output& out, Tally* tally) {
   const Value type = in(type_, row);
-  if (!type.is_string()) {
-    if (type.is_missing()) return out.reject(row, "no field `type`: not a Maxwell change record");
-    if (type.type() == SLUICE_INVALID) return out.reject(row, type.text());
-    return out.reject(row, std::string("field `type` is ") + type.type_name() + ": not a Maxwell change record");
-  }
+  if (!type.is_string()) return out.reject(row, not_a_text("type", type));
   const RowType row_type = classify(type.text());
   if (row_type == RowType::kControl) {
     ++tally->control;
@@ -192,14 +197,14 @@ Status BroadcastFilter::process_row(const Batch& in, uint32_t row, Output& out, 
   }
   const Value database = in(database_, row);
   if (!config().database.empty()) {
-    if (!database.is_string()) return out.reject(row, "no field `database`: not a Maxwell change record");
+    if (!database.is_string()) return out.reject(row, not_a_text("database", database));
     if (database.text() != config().database) {
       ++tally->other_database;
       return Status::ok();
     }
   }
   const Value table = in(table_, row);
-  if (!table.is_string()) return out.reject(row, "no field `table`: not a Maxwell change record");
+  if (!table.is_string()) return out.reject(row, not_a_text("table", table));
   Rule* rule = rules_.find(database.text(), table.text());
   if (rule == nullptr) {
     ++tally->not_configured;
@@ -237,14 +242,17 @@ Status BroadcastFilter::keep(const Batch& in, uint32_t row, RowType type, Rule& 
 }
 
 // Maxwell data format: `old` holds the former values of the columns that an update changed, and only those.
-Status BroadcastFilter::handle_key_change(const Batch& in, uint32_t row, const Rule& rule, Output& out, Tally* tally) {
+Status BroadcastFilter::handle_key_change(const Batch& in, uint32_t row, Rule& rule, Output& out, Tally* tally) {
   Value before, data;
   if (!parse(in(old_, row), &before).is_ok()) return Status::ok();  // the pruner or the sink will meet the broken row
   const bool changed = std::any_of(rule.key.begin(), rule.key.end(),
                                    [&](const std::string& name) { return find_column(before, name) < before.size(); });
   if (!changed) return Status::ok();
   ++tally->key_changes;
-  if (config().on_delete == OnDelete::kIgnore) return Status::ok();
+  if (config().on_delete == OnDelete::kIgnore) {
+    notice_old_key(&rule);
+    return Status::ok();
+  }
 
   if (!parse(in(data_, row), &data).is_ok()) return Status::ok();
   std::vector<sluice_member> members;
@@ -283,6 +291,13 @@ void BroadcastFilter::notice_database(std::string_view database, Rule* rule) con
   warn("records of table `" + rule->table + "` come from the databases `" + rule->seen_database + "` and `" +
        std::string(database) + "` and go to one table `" + rule->sink_table +
        "`; set option `database`, or write the database before the table in source_table");
+}
+
+void BroadcastFilter::notice_old_key(Rule* rule) const {
+  if (rule->old_key_stays) return;
+  rule->old_key_stays = true;
+  warn("an update of `" + rule->table + "` changed its key `" + rule->key_text + "`: the row of the old key stays in `" +
+       rule->sink_table + "`, because deletes are ignored; with on_delete: apply it is deleted");
 }
 
 void BroadcastFilter::report(const Tally& tally) const {
@@ -333,6 +348,14 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
   if (after.is_object())
     if (const Status s = parse(after, &row_after); !s.is_ok()) return "field `after`: " + s.message();
 
+  const Value given = field(source_, "source");
+  Value source;
+  if (given.is_object() && parse(given, &source).is_ok()) {
+    const Value database = source.find("db"), table = source.find("table");
+    if (table.is_string())
+      change->row.from = (database.is_string() ? std::string(database.text()) + "." : "") + std::string(table.text());
+  }
+
   const bool debezium = !op.is_missing() || !before.is_missing() || !after.is_missing();
   bool removes = false;
   if (debezium) {
@@ -373,8 +396,7 @@ std::string BroadcastFilter::read_change(const Batch& in, uint32_t row, ConfigCh
     static_cast<void>(read_source_table(row_before.find(kPlainFields[0]), &change->old_table));
 
   change->origin = "configuration of `" + change->row.source_table + "`";
-  Value source;
-  if (const Value given = field(source_, "source"); given.is_object() && parse(given, &source).is_ok()) {
+  if (source.is_object()) {
     std::string_view position;
     if (const Value file = source.find("file"); file.is_string())
       if (const Value pos = source.find("pos"); to_json(pos, &position).is_ok())
@@ -388,7 +410,7 @@ Status BroadcastFilter::apply(ConfigChange change, Output& out, std::string* pro
     case ConfigChange::Kind::kNothing:
       return Status::ok();
     case ConfigChange::Kind::kRemoveAll:
-      return remove_all();
+      return remove_all(change.row.from);
     case ConfigChange::Kind::kRemove:
       return remove(change.old_table, "deleted");
     case ConfigChange::Kind::kPut:
@@ -406,8 +428,11 @@ Status BroadcastFilter::apply(ConfigChange change, Output& out, std::string* pro
 
   const RuleSet::Entry* known = target().find_row(name);
   const bool added = known == nullptr;
-  if (!added && known->row == change.row) {
+  if (!added && known->row.same_rule(change.row)) {
     if (reports()) count("rules_unchanged");
+    if (known->row.from == change.row.from) return Status::ok();
+    SLUICE_CHECK_OK(state_.put(name, change.row));
+    target().put(std::move(change.row), std::move(rule));
     return Status::ok();
   }
   SLUICE_CHECK_OK(state_.put(name, change.row));
@@ -431,9 +456,12 @@ Status BroadcastFilter::remove(const std::string& source_table, const char* why)
   return Status::ok();
 }
 
-Status BroadcastFilter::remove_all() {
+// The other side may bring changes of more tables than the one with the configuration.
+Status BroadcastFilter::remove_all(const std::optional<std::string>& from) {
   std::vector<std::string> names;
-  for (const auto& [name, entry] : target().entries()) names.push_back(name);
+  for (const auto& [name, entry] : target().entries())
+    if (entry.row.from == from) names.push_back(name);
+  if (names.empty() && reports()) count("truncates_ignored");
   for (const std::string& name : names) SLUICE_CHECK_OK(remove(name, "the configuration table was emptied"));
   return Status::ok();
 }
@@ -455,7 +483,7 @@ Status BroadcastFilter::finish_snapshot(Output& out) {
         const RuleSet::Entry* old = rules_.find_row(name);
         if (old == nullptr)
           ++added;
-        else if (!(old->row == entry.row))
+        else if (!old->row.same_rule(entry.row))
           ++changed;
       }
       for (const auto& [name, entry] : rules_.entries())

@@ -55,9 +55,11 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
   Status process_row(const Batch& in, uint32_t row, Output& out, Tally* tally);
   Status keep(const Batch& in, uint32_t row, RowType type, Rule& rule, Output& out, Tally* tally);
   // When `old` holds a key column: a row that deletes the old key, before the row itself.
-  Status handle_key_change(const Batch& in, uint32_t row, const Rule& rule, Output& out, Tally* tally);
+  Status handle_key_change(const Batch& in, uint32_t row, Rule& rule, Output& out, Tally* tally);
   void emit_delete(const Batch& in, uint32_t row, const Rule& rule, const Value& data, Output& out) const;
+  // These say it once for each rule and lane.
   void notice_database(std::string_view database, Rule* rule) const;
+  void notice_old_key(Rule* rule) const;
 
   // Broadcast side.
   Status configure_rules(const Batch& in, Output& out);
@@ -65,7 +67,7 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
   std::string read_change(const Batch& in, uint32_t row, ConfigChange* change) const;
   Status apply(ConfigChange change, Output& out, std::string* problem);
   Status remove(const std::string& source_table, const char* why);
-  Status remove_all();
+  Status remove_all(const std::optional<std::string>& from);
   Status finish_snapshot(Output& out);
   Status announce(const Rule& rule, Output& out) const;
   Status announce_all(Output& out);
@@ -74,7 +76,7 @@ class BroadcastFilter final : public BroadcastTransform<FilterConfig> {
 
   Field database_, table_, type_, data_, old_;
   Field before_, after_, op_, source_, payload_, plain_[5];
-  BroadcastState<ConfigRow> state_{this, "config", StateOptions().format(1, 1)};
+  BroadcastState<ConfigRow> state_{this, "config", StateOptions().format(2, 1)};
 
   RuleSet rules_;                   // what `config` holds, checked and indexed
   std::optional<RuleSet> loading_;  // between the markers of a snapshot: what will replace rules_

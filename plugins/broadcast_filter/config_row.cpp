@@ -9,7 +9,7 @@
 namespace sluice::broadcast_filter {
 namespace {
 
-constexpr char kCodecVersion = 1;
+constexpr char kCodecVersion = 2, kWithoutFrom = 1;
 // Names of the fields that kept rows carry: a column of that name could not be told from them.
 constexpr std::string_view kCarriedFields[] = {"sink_table", "sink_columns", "sink_pk"};
 
@@ -137,18 +137,22 @@ void sluice::Codec<sluice::broadcast_filter::ConfigRow>::write(const sluice::bro
                                                                std::string* out) {
   out->push_back(sluice::broadcast_filter::kCodecVersion);
   write_field(row.source_table, out);
-  for (const auto* field : {&row.sink_table, &row.sink_columns, &row.sink_pk, &row.sink_extend})
+  for (const auto* field : {&row.sink_table, &row.sink_columns, &row.sink_pk, &row.sink_extend, &row.from})
     write_field(*field, out);
 }
 
 bool sluice::Codec<sluice::broadcast_filter::ConfigRow>::read(std::string_view bytes,
                                                               sluice::broadcast_filter::ConfigRow* out) {
-  if (bytes.empty() || bytes.front() != sluice::broadcast_filter::kCodecVersion) return false;
+  const char version = bytes.empty() ? '\0' : bytes.front();
+  if (version != sluice::broadcast_filter::kCodecVersion && version != sluice::broadcast_filter::kWithoutFrom)
+    return false;
   bytes.remove_prefix(1);
   std::optional<std::string> source;
   if (!read_field(&bytes, &source) || !source) return false;
   out->source_table = std::move(*source);
   for (auto* field : {&out->sink_table, &out->sink_columns, &out->sink_pk, &out->sink_extend})
     if (!read_field(&bytes, field)) return false;
+  out->from.reset();
+  if (version == sluice::broadcast_filter::kCodecVersion && !read_field(&bytes, &out->from)) return false;
   return bytes.empty();
 }

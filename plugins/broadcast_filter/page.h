@@ -20,7 +20,8 @@ table is configured and its type is one of `keep_types`; everything else is drop
 
 They come as plain rows of these fields, in the Debezium shape `{before, after, source, op, ts_ms}` (`op` is `r`, `c`, `u`, `d`
 or `t`), or in Debezium's envelope `{schema, payload}`. Insert and update replace the rule, also when `source_table` itself was
-changed; a delete removes it. A row that says what is already known changes nothing. The rules are kept as broadcast state
+changed; a delete removes it. A truncate (`op: t`) removes the rules that came from that table, as `source.db` and `source.table` say;
+one of another table removes nothing and is counted. A row that says what is already known changes nothing. The rules are kept as broadcast state
 `config` and are there again after a restart.
 
 A row that cannot be used (no columns, no table, an unsafe name, a key column that is not listed, a default key `id` that is not
@@ -41,7 +42,7 @@ create them. After a restart all are sent again.
 
 With `on_delete: ignore` deletes are dropped and counted. With `on_delete: apply` they go on with the change type *delete*. An update
 of the primary key has the old key in `old` only; with `apply` a delete of the old key goes before the row, with `ignore` the
-row of the old key stays in the target and `primary_key_changes` counts it.
+row of the old key stays in the target; `primary_key_changes` counts it, and the log says it once for each table.
 
 ### Example
 
@@ -57,7 +58,8 @@ row of the old key stays in the target and `primary_key_changes` counts it.
 
 `kept`, `dropped_not_configured`, `dropped_other_database`, `dropped_delete`, `dropped_control` (`bootstrap-start`,
 `bootstrap-complete`, DDL records), `dropped_type` (a row type that `keep_types` leaves out), `dropped_unknown_type`, `deletes_applied`,
-`primary_key_changes`; of the configuration `rules_added`, `rules_changed`, `rules_unchanged`, `rules_removed`, `rules_invalid`.
+`primary_key_changes`; of the configuration `rules_added`, `rules_changed`, `rules_unchanged`, `rules_removed`, `rules_invalid`,
+`truncates_ignored` (of tables that no rule came from).
 
 ### Limits
 

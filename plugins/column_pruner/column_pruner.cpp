@@ -36,8 +36,7 @@ Options<PrunerConfig> ColumnPruner::options() {
           .example("data"),
       opt("columns", &PrunerConfig::columns)
           .def("[]")
-          .doc("Columns to keep, the same for all rows.")
-          .example("[id, name]"),
+          .doc("Columns to keep, the same for all rows, such as `[id, name]`. Either this or `columns_field`."),
       opt("columns_field", &PrunerConfig::columns_field)
           .def("\"\"")
           .doc("Field with each row's own list of columns, separated by commas.")

@@ -56,7 +56,15 @@ Options<ConsoleSinkConfig> ConsoleSink::options() {
           opt("limit", &ConsoleSinkConfig::limit)
               .def("0")
               .unit("rows")
-              .doc("Print no more rows than this for each lane; 0: all.")};
+              .doc("Print no more rows than this for each lane; 0: all."),
+          opt("on_delete", &ConsoleSinkConfig::on_delete,
+              {{"warn", OnDelete::kWarn},
+               {"write", OnDelete::kWrite},
+               {"ignore", OnDelete::kIgnore},
+               {"reject", OnDelete::kReject}})
+              .def("warn")
+              .doc("Rows that are marked as deleted: printed like others with a warning (once for each lane), printed, "
+                   "left out, or bad records.")};
 }
 
 Status ConsoleSink::configure(Needs& needs) {
@@ -71,6 +79,15 @@ Status ConsoleSink::write(const Batch& in, uint32_t* consumed) {
   SLUICE_CHECK_OK(flush());
   int64_t not_printed = 0;
   for (uint32_t row = 0; row < in.size(); ++row) {
+    const bool is_deleted = in.change(row) == SLUICE_CHANGE_DELETE;
+    if (is_deleted && config().on_delete == OnDelete::kIgnore) {
+      count("deletes_ignored");
+      continue;
+    }
+    if (is_deleted && config().on_delete == OnDelete::kReject) {
+      SLUICE_CHECK_OK(reject(row, "a deleted row cannot be printed; see `on_delete`"));
+      continue;
+    }
     if (config().limit > 0 && printed_ >= config().limit) {
       ++not_printed;
       continue;
@@ -91,11 +108,22 @@ Status ConsoleSink::write(const Batch& in, uint32_t* consumed) {
         pending_[at] = ' ';
     pending_ += '\n';
     ++printed_;
+    if (is_deleted) deleted_row_printed();
   }
   if (not_printed > 0) count("rows_not_printed", not_printed);
   const Status s = flush();
   // The rows are taken; what is not printed yet is kept for the next call.
   return s.code() == SLUICE_RETRY ? Status::ok() : s;
+}
+
+// Nothing in its line says that the row is gone, unless the row itself does, as change data does.
+void ConsoleSink::deleted_row_printed() {
+  count("deletes_written");
+  if (config().on_delete != OnDelete::kWarn || was_warned_) return;
+  was_warned_ = true;
+  warn(
+      "rows that are marked as deleted are printed like others: set `on_delete: write` if their lines say that "
+      "themselves, else `ignore` or `reject`");
 }
 
 Status ConsoleSink::flush() {

@@ -7,11 +7,11 @@ Options<DedupConfig> DailyDedup::options() {
       opt("date_fields", &DedupConfig::date_fields)
           .def("[operate_time, create_time]")
           .doc("Fields with the record's date, `yyyy-MM-dd…`: the first that is not null counts. Empty: the date of "
-               "the event time."),
+               "the event time.")
+          .example("[create_time]"),
       opt("zone", &DedupConfig::zone)
-          .def("UTC")
-          .doc("Time zone of the date of the event time, with `date_fields: []`.")
-          .example("Asia/Shanghai"),
+          .doc("With `date_fields: []`: the time zone of the date of the event time, such as `Asia/Shanghai`. Without "
+               "it: UTC."),
       opt("each_day", &DedupConfig::each_day)
           .def("false")
           .doc("Keep every date that was seen, not only the last: a key passes once for each day, whatever the order."),
@@ -26,9 +26,19 @@ Status DailyDedup::configure(Needs& needs) {
   if (config().ttl.count() <= 0)
     return Status::fatal("option `ttl` must be longer than 0: without it the state would grow for ever");
   date_fields_.clear();
-  for (const std::string& name : config().date_fields) date_fields_.push_back(needs.field(name));
-  if (date_fields_.empty() && !day_of_time_.set_zone(config().zone))
-    return Status::fatal("option `zone`: there is no time zone `" + config().zone + "`; names are like Asia/Shanghai");
+  for (const std::string& name : config().date_fields) {
+    if (name.empty())
+      return Status::fatal(
+          "option `date_fields` has an empty name; `date_fields: []` means the date of the event time");
+    date_fields_.push_back(needs.field(name));
+  }
+  if (date_fields_.empty()) needs.event_time("`date_fields` is empty, so that the date is taken from it");
+  if (config().zone && !date_fields_.empty())
+    return Status::fatal(
+        "`zone` is used with `date_fields: []` only: the date of a field is compared as it stands; leave one of them out");
+  const std::string zone = config().zone.value_or("UTC");
+  if (date_fields_.empty() && !day_of_time_.set_zone(zone))
+    return Status::fatal("option `zone`: there is no time zone `" + zone + "`; names are like Asia/Shanghai");
   return Status::ok();
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ enum class TtlClock { kProcessing, kEvent };
 
 struct DedupConfig {
   std::vector<std::string> date_fields;
-  std::string zone;
+  std::optional<std::string> zone;
   bool each_day = false;
   std::chrono::milliseconds ttl{};
   TtlClock ttl_clock = TtlClock::kProcessing;

@@ -20,7 +20,7 @@ order: A, B, A gives two. Each date lives for `ttl` from the moment it was seen,
 
 The first of `date_fields` that is neither missing nor null: a text that begins with `yyyy-MM-dd`, alone or followed by a blank or
 `T` and a time, and that is a date of the calendar. It is compared as it stands, without a time zone. With
-`date_fields: []` the date is that of the record's event time in `zone`.
+`date_fields: []` the date is that of the record's event time in `zone`; beside fields a `zone` is refused, since it would change nothing.
 
 A record without a date, or with one that cannot be read, goes to the dead letters with the reason.
 

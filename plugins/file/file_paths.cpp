@@ -95,6 +95,19 @@ std::string FileSet::not_found_message() const {
   return what + " (the working directory is " + working_directory() + ")";
 }
 
+std::string unwritable_folder(const std::string& folder) {
+  std::string there = folder;
+  while (access(there.c_str(), F_OK) != 0) {
+    if (errno != ENOENT) return "cannot use the folder " + folder + ": " + error_text(errno);
+    const size_t slash = there.find_last_not_of('/') == std::string::npos ? std::string::npos : there.find_last_of('/', there.find_last_not_of('/'));
+    there = slash == std::string::npos ? "." : slash == 0 ? "/" : there.substr(0, slash);
+  }
+  if (!is_folder(there)) return there + " is not a folder";
+  if (access(there.c_str(), W_OK | X_OK) == 0) return "";
+  return there == folder ? "cannot write in the folder " + folder + ": " + error_text(errno)
+                         : "cannot make the folder " + folder + " in " + there + ": " + error_text(errno);
+}
+
 std::string error_text(int error_number) { return std::generic_category().message(error_number); }
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {

@@ -26,6 +26,9 @@ class FileSet {
   std::string path_;
 };
 
+// Why files cannot be made in a folder, which is itself made where it is missing. Empty: they can be.
+std::string unwritable_folder(const std::string& folder);
+
 // "Permission denied" for an errno value.
 std::string error_text(int error_number);
 

@@ -50,7 +50,15 @@ Options<FileSinkConfig> FileSink::options() {
               .example("out/orders"),
           opt("prefix", &FileSinkConfig::prefix)
               .doc("How the files' names begin. Default: the operator's id.")
-              .example("orders")};
+              .example("orders"),
+          opt("on_delete", &FileSinkConfig::on_delete,
+              {{"warn", OnDelete::kWarn},
+               {"write", OnDelete::kWrite},
+               {"ignore", OnDelete::kIgnore},
+               {"reject", OnDelete::kReject}})
+              .def("warn")
+              .doc("Rows that are marked as deleted: written like others with a warning (once for each lane), written, "
+                   "left out, or bad records.")};
 }
 
 Status FileSink::configure(Needs& needs) {
@@ -69,6 +77,12 @@ Status FileSink::open() {
   if (error) return Status::fatal("cannot make the folder " + config().dir + ": " + error.message());
   SLUICE_CHECK_OK(settle());
   return remove_leftovers();
+}
+
+Status FileSink::check(Problems& problems) {
+  if (const std::string problem = unwritable_folder(config().dir); !problem.empty()) problems.add_to("dir", problem);
+  problems.add_unless_ok(read_marker(), "dir");
+  return Status::ok();
 }
 
 Status FileSink::settle() {
@@ -156,6 +170,15 @@ Status FileSink::write(const Batch& in, uint32_t* consumed) {
   for (uint32_t row = 0; row < in.size(); ++row) {
     *consumed = row;
     if (buffer_.size() >= kBufferSize) SLUICE_CHECK_OK(flush());
+    const bool is_deleted = in.change(row) == SLUICE_CHANGE_DELETE;
+    if (is_deleted && config().on_delete == OnDelete::kIgnore) {
+      count("deletes_ignored");
+      continue;
+    }
+    if (is_deleted && config().on_delete == OnDelete::kReject) {
+      SLUICE_CHECK_OK(reject(row, "a deleted row cannot be written; see `on_delete`"));
+      continue;
+    }
     std::string_view json;
     const Status s = in.json(row, &json);
     if (s.code() == SLUICE_BAD_RECORD) {
@@ -165,8 +188,19 @@ Status FileSink::write(const Batch& in, uint32_t* consumed) {
     SLUICE_CHECK_OK(s);
     append_line(json);
     has_rows_ = true;
+    if (is_deleted) deleted_row_written();
   }
   return Status::ok();
+}
+
+// Nothing in its line says that the row is gone, unless the row itself does, as change data does.
+void FileSink::deleted_row_written() {
+  count("deletes_written");
+  if (config().on_delete != OnDelete::kWarn || was_warned_) return;
+  was_warned_ = true;
+  warn(
+      "rows that are marked as deleted are written like others: set `on_delete: write` if their lines say that "
+      "themselves, else `ignore` or `reject`");
 }
 
 void FileSink::append_line(std::string_view json) {

@@ -11,9 +11,13 @@
 
 namespace sluice::file {
 
+// A row that is marked as deleted. kWarn: written, and said once.
+enum class OnDelete { kWarn, kWrite, kIgnore, kReject };
+
 struct FileSinkConfig {
   std::string dir;
   std::optional<std::string> prefix;
+  OnDelete on_delete = OnDelete::kWarn;
 };
 
 // Exactly once by epoch. Made by the host, one for each lane; [operator] calls only; holds no thread.
@@ -34,6 +38,7 @@ class FileSink final : public Sink<FileSinkConfig> {
 
   Status configure(Needs& needs) override;
   Status open() override;
+  Status check(Problems& problems) override;
   Status write(const Batch& in, uint32_t* consumed) override;
   Status epoch_begin(uint64_t checkpoint) override;
   Status commit(uint64_t checkpoint) override;
@@ -55,6 +60,7 @@ class FileSink final : public Sink<FileSinkConfig> {
   Status remove_leftovers() const;
   Status flush();
   void append_line(std::string_view json);
+  void deleted_row_written();
   Status sync_rows();
 
   std::optional<EpochMarker> marker_;
@@ -63,6 +69,7 @@ class FileSink final : public Sink<FileSinkConfig> {
   std::string temporary_;  // its path
   std::string buffer_;
   bool has_rows_ = false;
+  bool was_warned_ = false;     // of deleted rows
   bool is_in_already_ = false;  // the epoch that is given again is in the folder: its rows are passed over
   bool unsynced_ = false;       // a commit has begun and not ended: the folder may hold renames that are not durable
 };

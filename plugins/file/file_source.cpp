@@ -1,7 +1,13 @@
 #include "file_source.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+
+#include "file_paths.h"
 
 namespace sluice::file {
 namespace {
@@ -92,6 +98,18 @@ Status FileSource::configure(Needs&) {
   return Status::ok();
 }
 
+Status FileSource::check(Problems& problems) {
+  const FileSet set(config().path);
+  std::vector<std::string> paths;
+  if (!problems.add_unless_ok(set.list(&paths), "path")) return Status::ok();
+  if (paths.empty() && !config().follow)
+    problems.add_to("path", set.not_found_message() + "; with `follow: true` the source waits for it");
+  for (const std::string& path : paths)
+    if (!FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)).is_open())
+      problems.add_to("path", "cannot open " + path + ": " + error_text(errno));
+  return Status::ok();
+}
+
 Status FileSource::discover(std::vector<Split>* splits) {
   const FileSet set(config().path);
   std::vector<std::string> paths;
@@ -125,6 +143,11 @@ Status FileSource::assign(const std::vector<AssignedSplit>& splits) {
     files_.push_back(std::make_unique<SplitFile>(split.index, split.id, restored));
   }
   return Status::ok();
+}
+
+// Whether it has, assign() and its position tell. A file that is not there any more was read to its end.
+bool FileSource::may_have_grown(std::string_view split_id) {
+  return ::access(std::string(split_id).c_str(), F_OK) == 0;
 }
 
 std::string FileSource::describe_position(std::string_view split_id, std::string_view position) {
@@ -181,10 +204,6 @@ Status FileSource::open_file(SplitFile& file) {
   std::string reason;
   SLUICE_CHECK_OK(file.open(config().follow, &reason));
   if (!reason.empty()) SLUICE_CHECK_OK(gap(file, reason));
-  for (const std::string& other : file.skipped_candidates())
-    warn(file.path() + " was rotated while nobody read; " + other +
-         " is younger than the file that was read last. If it is part of the "
-         "rotation too, its rows are skipped");
   if (!file.is_open() && !config().follow) return Status::fatal(FileSet(file.path()).not_found_message());
   if (file.is_open()) tell_position(file);
   set_waiting(file, !file.is_open());
@@ -408,11 +427,36 @@ Status FileSource::finish(SplitFile& file) {
     report(file);
     return Status::ok();
   }
-  info(file.path() + ": the old file is read to its end; going on with the new one of this name");
+  std::vector<std::string> splits;
+  SLUICE_CHECK_OK(FileSet(config().path).list(&splits));
+  RotatedFiles rotated;
+  SLUICE_CHECK_OK(file.find_rotated(splits, &rotated));
+  tell_unclear(file, rotated);
   count("rotations");
   buffer_.clear();
+  if (rotated.next.is_open()) {
+    info(file.path() + ": the old file is read to its end; it was rotated more than once, going on with " +
+         rotated.next_path);
+    SLUICE_CHECK_OK(file.start_rotated(std::move(rotated.next)));
+    tell_position(file);
+    return Status::ok();
+  }
+  info(file.path() + ": the old file is read to its end; going on with the new one of this name");
   file.start_anew();
   return open_file(file);
+}
+
+// Once for each file on the way to the one that has the path now.
+void FileSource::tell_unclear(SplitFile& file, const RotatedFiles& rotated) {
+  std::vector<std::string>& told = file.progress.unclear_told;
+  for (const std::string& other : rotated.unclear) {
+    if (std::find(told.begin(), told.end(), other) != told.end()) continue;
+    told.push_back(other);
+    count("files_skipped");
+    warn(file.path() + " was rotated, and " + other +
+         " is younger than the file that was read last. If it is part of the rotation, its rows are skipped: give it to a "
+         "pipeline of its own");
+  }
 }
 
 void FileSource::report(SplitFile& file) {

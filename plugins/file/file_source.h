@@ -66,8 +66,10 @@ class FileSource final : public Source<FileSourceConfig> {
   static Options<FileSourceConfig> options();
 
   Status configure(Needs& needs) override;
+  Status check(Problems& problems) override;
   Status discover(std::vector<Split>* splits) override;
   Status assign(const std::vector<AssignedSplit>& splits) override;
+  bool may_have_grown(std::string_view split_id) override;
   Status poll(uint32_t max_rows) override;
   std::string describe_position(std::string_view split_id, std::string_view position) override;
 
@@ -90,6 +92,7 @@ class FileSource final : public Source<FileSourceConfig> {
   Status read_rest(SplitFile& file, std::string_view rest);
   Status read_long_line(SplitFile& file);
   Status finish(SplitFile& file);
+  void tell_unclear(SplitFile& file, const RotatedFiles& rotated);
   Status gap(SplitFile& file, const std::string& reason);
   void add_row(std::string_view line, FilePosition* next, uint64_t end);
   std::string cut(std::string_view line) const;

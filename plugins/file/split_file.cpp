@@ -71,10 +71,16 @@ Status SplitFile::open(bool look_for_renamed, std::string* gap) {
   return file.is_open() ? use(std::move(file), FilePosition()) : Status::ok();
 }
 
+Status SplitFile::start_rotated(FileDescriptor file) {
+  std::vector<std::string> told = std::move(progress.unclear_told);
+  start_anew();
+  progress.unclear_told = std::move(told);
+  return use(std::move(file), FilePosition());
+}
+
 void SplitFile::start_anew() {
   file_.reset();
   restored_.reset();
-  skipped_candidates_.clear();
   position_ = FilePosition();
   const uint32_t reported = progress.reported_status;
   progress = Progress();
@@ -155,34 +161,19 @@ Status SplitFile::mismatch(int fd, const struct stat& info, const FilePosition& 
 Status SplitFile::find_renamed(FileDescriptor* found) {
   const size_t slash = path_.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
-  const std::string own_name = path_.substr(folder.size());
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.empty() ? "." : folder.c_str()), closedir);
   if (listing == nullptr) return Status::ok();
-  std::vector<std::pair<std::string, timespec>> alike;  // with the time of their last change
-  timespec found_changed = {};
   while (const dirent* entry = readdir(listing.get())) {
     const std::string name = folder + entry->d_name;
     struct stat info;
-    if (own_name == entry->d_name || stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    if (info.st_ino != restored_->identity.inode) {
-      if (std::string_view(entry->d_name).substr(0, own_name.size()) == own_name)
-        alike.emplace_back(name, info.st_mtim);
-      continue;
-    }
+    if (name == path_ || stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_ino != restored_->identity.inode) continue;
     FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     std::string reason;
     if (!file.is_open() || fstat(file.get(), &info) != 0) continue;
     SLUICE_CHECK_OK(mismatch(file.get(), info, *restored_, &reason));
-    if (!reason.empty()) continue;
-    *found = std::move(file);
-    found_changed = info.st_mtim;
+    if (reason.empty()) *found = std::move(file);
   }
-  skipped_candidates_.clear();
-  const auto is_younger = [&](const timespec& t) {
-    return t.tv_sec != found_changed.tv_sec ? t.tv_sec > found_changed.tv_sec : t.tv_nsec > found_changed.tv_nsec;
-  };
-  for (const auto& [name, changed] : alike)
-    if (found->is_open() && is_younger(changed)) skipped_candidates_.push_back(name);
   return Status::ok();
 }
 

@@ -9,6 +9,7 @@
 
 #include "file_paths.h"
 #include "file_position.h"
+#include "rotation.h"
 #include "sluice/status.hpp"
 
 namespace sluice::file {
@@ -43,11 +44,14 @@ class SplitFile {
   // there is no such file, or when it is not the one that the position belongs to; *gap then says why.
   // `look_for_renamed`: when another file has the path, look in its folder for the one that was read.
   Status open(bool look_for_renamed, std::string* gap);
-  // After open(): the file was found under another name, and these have names like its own and are younger. Perhaps it
-  // was rotated more than once while nobody read.
-  const std::vector<std::string>& skipped_candidates() const noexcept { return skipped_candidates_; }
   // The next open() begins at the first byte of whatever file has the path then.
   void start_anew();
+  // Which files came after the open one and before the one that has the path now.
+  Status find_rotated(const std::vector<std::string>& splits, RotatedFiles* out) const {
+    return file::find_rotated(path_, file_.get(), splits, out);
+  }
+  // Begins at the first byte of one of those.
+  Status start_rotated(FileDescriptor file);
   // Reads until `size` bytes are there or the file ends.
   Status read(uint64_t offset, char* out, size_t size, size_t* got) const;
   // Before bytes at the position are read: looks at the size, and takes into the identity what it could not hold yet.
@@ -66,6 +70,7 @@ class SplitFile {
     bool ended = false;              // nothing comes any more
     uint64_t long_line_scanned = 0;  // > 0: the next line is too long, and has no newline before this byte
     uint32_t reported_status = UINT32_MAX;
+    std::vector<std::string> unclear_told;  // files that are perhaps of its rotation, and were said to be skipped
   };
   Progress progress;
 
@@ -83,7 +88,6 @@ class SplitFile {
   FilePosition position_;
   uint64_t size_ = 0, first_size_ = 0;
   bool was_opened_ = false;
-  std::vector<std::string> skipped_candidates_;
 };
 
 }  // namespace sluice::file

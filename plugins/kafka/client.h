@@ -22,6 +22,8 @@ struct ClientEvent {
   std::string text;
   // Of a connection to a broker that is known by its node id; -1: any other.
   int32_t broker_id = -1;
+  // What to do, if the cause is known; null: it is not.
+  const char* way_out = nullptr;
 };
 
 // Owns one rd_kafka_t. Belongs to an operator, whose thread makes all calls; the library's own threads only write
@@ -50,8 +52,8 @@ class Client {
   // "127.0.0.1:9092: Connection refused" after a call that failed with `error`, or the fatal reason behind it.
   Status failure(std::string_view what, rd_kafka_resp_err_t error);
 
-  // Where the results of rd_kafka_commit go. Set before start().
-  std::function<void(rd_kafka_resp_err_t)> on_commit;
+  // Where the results of rd_kafka_commit go: that of the request, and the partitions (or null) with theirs. Set before start().
+  std::function<void(rd_kafka_resp_err_t, const rd_kafka_topic_partition_list_t*)> on_commit;
   // Delivery reports of a producer. Set before start().
   std::function<void(const rd_kafka_message_t&)> on_delivery;
 
@@ -59,12 +61,15 @@ class Client {
   static void log_line(const rd_kafka_t* rk, int level, const char* facility, const char* text);
   static void error(rd_kafka_t* rk, int code, const char* reason, void* opaque);
   void log(uint32_t level, std::string_view text) const;
+  // What else may be behind a refused login.
+  std::string scram_hint() const;
 
   const sluice_context* context_;
   rd_kafka_t* handle_ = nullptr;
   std::vector<ClientEvent> events_;
   std::string last_failure_;
   std::optional<ClientEvent> hopeless_;
+  bool scram_ = false;
   LogLimit limits_[SLUICE_LOG_ERROR + 1];
 };
 
@@ -85,6 +90,10 @@ struct PartitionListDeleter {
 struct MetadataDeleter {
   void operator()(const rd_kafka_metadata_t* m) const { rd_kafka_metadata_destroy(m); }
 };
+struct EventDeleter {
+  void operator()(rd_kafka_event_t* e) const { rd_kafka_event_destroy(e); }
+};
+using EventHandle = std::unique_ptr<rd_kafka_event_t, EventDeleter>;
 using TopicHandle = std::unique_ptr<rd_kafka_topic_t, TopicDeleter>;
 using QueueHandle = std::unique_ptr<rd_kafka_queue_t, QueueDeleter>;
 using PartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t, PartitionListDeleter>;

@@ -48,6 +48,9 @@ void ClientConf::option(const char* option, const char* name, const std::string&
 void ClientConf::connection(const ConnectionOptions& o, const std::vector<ReservedProperty>& reserved) {
   if (o.brokers.find_first_not_of(" ,\t") == std::string::npos)
     problems_.emplace_back("`brokers` is empty: give host:port, several with commas");
+  // Not shown: there can be a password in it.
+  if (o.brokers.find('@') != std::string::npos)
+    problems_.emplace_back("`brokers` has a user in it: use `sasl_username` and `sasl_password`");
   option("brokers", "bootstrap.servers", o.brokers);
   const auto given = [&](const char* option_name, const char* name, const std::optional<std::string>& value) {
     if (value) option(option_name, name, *value);

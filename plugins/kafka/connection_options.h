@@ -19,17 +19,23 @@ struct ConnectionOptions {
   StringMap properties;
 };
 
-// Appends them to the options of an operator whose configuration derives from ConnectionOptions.
+// The one that comes first in the options of an operator.
+template <class Config>
+Option<Config> brokers_option() {
+  return opt<Config, std::string>("brokers", &Config::brokers)
+      .required()
+      .doc("Brokers to ask first: host:port, several with commas.")
+      .example("kafka1:9092,kafka2:9092");
+}
+// Appends the others to the options of an operator whose configuration derives from ConnectionOptions.
 template <class Config>
 void append_connection_options(Options<Config>* options) {
   using Text = std::optional<std::string>;
   auto add = [&](Option<Config>&& o) { options->push_back(std::move(o)); };
   add(opt<Config, Text>("security_protocol", &Config::security_protocol)
-          .doc("How to talk to the brokers: plaintext, ssl, sasl_plaintext or sasl_ssl. Without it: plaintext.")
-          .example("sasl_ssl"));
+          .doc("How to talk to the brokers: plaintext, ssl, sasl_plaintext or sasl_ssl. Without it: plaintext."));
   add(opt<Config, Text>("sasl_mechanism", &Config::sasl_mechanism)
-          .doc("How to log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER.")
-          .example("SCRAM-SHA-512"));
+          .doc("How to log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."));
   add(opt<Config, Text>("sasl_username", &Config::sasl_username).doc("Name to log in with (PLAIN, SCRAM)."));
   add(opt<Config, Text>("sasl_password", &Config::sasl_password)
           .secret()

@@ -8,7 +8,7 @@ namespace {
 constexpr int kMetadataTimeoutMs = 5000;
 constexpr int kFullQueueWaitMs = 10;
 constexpr int kFlushSliceMs = 100;
-constexpr int kPrepareMs = 2000;
+constexpr int kSettleMs = 2000;
 constexpr int kCloseMs = 5000;
 constexpr uint32_t kServeEvery = 256;  // rows
 constexpr size_t kTopicsAtMost = 10000;
@@ -71,11 +71,10 @@ Options<SinkConfig> KafkaSink::options() {
   using C = SinkConfig;
   Options<C> o;
   const auto add = [&](Option<C>&& option) { o.push_back(std::move(option)); };
-  add(opt<C, std::string>("brokers", &C::brokers)
-          .required()
-          .doc("Brokers to ask first: host:port, several with commas.")
-          .example("kafka1:9092,kafka2:9092"));
-  add(opt("topic", &C::topic).doc("Topic to write to. It must exist, unless the brokers create topics by themselves."));
+  add(brokers_option<C>());
+  add(opt("topic", &C::topic)
+          .doc("Topic to write to. It must exist, unless the brokers create topics by themselves.")
+          .example("dws_cart_add"));
   add(opt("topic_field", &C::topic_field).doc("Field whose text names a row's topic; `topic` is for rows without it."));
   add(opt("key_field", &C::key_field).doc("Field whose text becomes the message key.").example("user_id"));
   add(opt("tombstone_on_delete", &C::tombstone_on_delete)
@@ -163,7 +162,7 @@ Status KafkaSink::open() {
   if (config().topic) SLUICE_CHECK_OK(topic_handle(*config().topic, &only));
   const rd_kafka_metadata_t* raw = nullptr;
   if (Status s = client_->metadata(only, kMetadataTimeoutMs, &raw); !s.is_ok()) {
-    if (s.code() == SLUICE_RETRY) note("broker away: " + s.message());
+    if (s.code() == SLUICE_RETRY) say_away(s.message(), "waiting for it");
     return s;
   }
   const Metadata metadata(raw);
@@ -174,6 +173,37 @@ Status KafkaSink::open() {
     return Status::retry(text + ": create it; waiting for it", 1000);
   }
   note("");
+  back_in_touch();
+  return Status::ok();
+}
+
+// With a client of its own, of the kind whose questions do not make topics.
+Status KafkaSink::check(Problems& problems) {
+  ClientConf conf;
+  conf.preset("client.id", "sluice." + std::string(pipeline()) + "." + std::string(id()));
+  conf.preset("allow.auto.create.topics", "false");
+  conf.connection(config(), kReserved);
+  conf.preset("allow.auto.create.topics", "false");  // whatever `properties` say
+  SLUICE_CHECK_OK(conf.status());
+  Client client(context());
+  SLUICE_CHECK_OK(client.start(RD_KAFKA_CONSUMER, &conf));
+  TopicHandle topic;
+  if (config().topic) topic.reset(rd_kafka_topic_new(client.handle(), config().topic->c_str(), nullptr));
+  if (config().topic && !topic) {
+    problems.add_to("topic", "`" + *config().topic + "` cannot be a topic's name");
+    return Status::ok();
+  }
+  const rd_kafka_metadata_t* raw = nullptr;
+  if (!problems.add_unless_ok(client.metadata(topic.get(), kMetadataTimeoutMs, &raw), "brokers")) return Status::ok();
+  const Metadata metadata(raw);
+  if (!topic || metadata->topic_cnt == 0) return Status::ok();
+  const rd_kafka_metadata_topic_t& found = metadata->topics[0];
+  if (const char* hint = way_out(found.err)) {
+    problems.add_to("topic", "topic " + *config().topic + ": " + rd_kafka_err2str(found.err) + ": " + hint);
+  } else if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR || found.partition_cnt == 0) {
+    problems.add_to("topic", "topic " + *config().topic + " does not exist at " + config().brokers +
+                                 ": create it (brokers with `auto.create.topics.enable` make it when the job starts)");
+  }
   return Status::ok();
 }
 
@@ -191,15 +221,11 @@ Status KafkaSink::close() {
 Status KafkaSink::write(const Batch& in, uint32_t* consumed) {
   for (uint32_t row = 0; row < in.size(); ++row) {
     *consumed = row;
-    if (row % kServeEvery == 0) {
-      client_->serve(0);
-      SLUICE_CHECK_OK(take_events());
-    }
+    if (row % kServeEvery == 0) SLUICE_CHECK_OK(take_reports(0));
     bool done = false;
     SLUICE_CHECK_OK(write_row(in, row, &done));
     if (done) continue;
-    client_->serve(kFullQueueWaitMs);
-    SLUICE_CHECK_OK(take_events());
+    SLUICE_CHECK_OK(take_reports(kFullQueueWaitMs));
     SLUICE_CHECK_OK(write_row(in, row, &done));
     if (!done)
       return Status::retry(
@@ -352,20 +378,18 @@ Status KafkaSink::give_up(rd_kafka_resp_err_t code, std::string_view topic) {
 
 // In serve() and flush(), so inside a call of the host.
 void KafkaSink::delivered(const rd_kafka_message_t& m) {
-  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR && away_) {
-    away_ = false;
-    note("");
-    info("the brokers answer again");
-  }
+  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR) back_in_touch();
   if (alone_) {
     alone_result_ = m.err;
     return;
   }
-  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR || m.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
-      m.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-    return;
+  if (m.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || m.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) return;
   const char* topic = rd_kafka_topic_name(m.rkt);
-  if (!is_refusal(m.err)) {
+  // One that was under way when others of its key were refused has overtaken them: it is sent again behind them.
+  const bool overtook = m.err == RD_KAFKA_RESP_ERR_NO_ERROR && m.key != nullptr && !refused_.empty() &&
+                        refused_keys_.contains({topic, std::string(static_cast<const char*>(m.key), m.key_len)});
+  if (m.err == RD_KAFKA_RESP_ERR_NO_ERROR && !overtook) return;
+  if (!overtook && !is_refusal(m.err)) {
     if (broken_.is_ok()) broken_ = give_up(m.err, topic);
     return;
   }
@@ -375,6 +399,7 @@ void KafkaSink::delivered(const rd_kafka_message_t& m) {
   if (!r.tombstone) r.value.assign(static_cast<const char*>(m.payload), m.len);
   r.has_key = m.key != nullptr;
   if (r.has_key) r.key.assign(static_cast<const char*>(m.key), m.key_len);
+  if (r.has_key) refused_keys_.emplace(r.topic, r.key);
   r.origin = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(m._private));
   refused_.push_back(std::move(r));
 }
@@ -389,6 +414,18 @@ Status KafkaSink::flush(int timeout_ms) {
   const std::string text = std::to_string(rd_kafka_outq_len(client_->handle())) + " messages are not confirmed";
   return Status::retry(
       away_ && !client_->last_failure().empty() ? text + ", broker away: " + client_->last_failure() : text, 500);
+}
+
+// Before another row is taken what was refused is settled, or a later row of its key would come before it.
+Status KafkaSink::take_reports(int timeout_ms) {
+  client_->serve(timeout_ms);
+  SLUICE_CHECK_OK(take_events());
+  return refused_.empty() ? Status::ok() : settle_all();
+}
+
+Status KafkaSink::settle_all() {
+  SLUICE_CHECK_OK(flush(kSettleMs));
+  return settle_refused();
 }
 
 // One by one: a broker refuses a whole batch for one of its messages.
@@ -410,7 +447,7 @@ Status KafkaSink::settle_refused() {
     if (sent != 0) alone_result_ = rd_kafka_last_error();
     // A flush that is cut off leaves the message under way: it must not be sent again next to itself.
     while (!alone_result_ && s.is_ok()) {
-      s = flush(kPrepareMs);
+      s = flush(kSettleMs);
       if (s.code() == SLUICE_RETRY && !stopping()) s = Status::ok();
     }
     alone_ = false;
@@ -421,12 +458,12 @@ Status KafkaSink::settle_refused() {
     }
     refused_.pop_front();
   }
+  refused_keys_.clear();
   return Status::ok();
 }
 
 Status KafkaSink::prepare(uint64_t) {
-  SLUICE_CHECK_OK(flush(kPrepareMs));
-  SLUICE_CHECK_OK(settle_refused());
+  SLUICE_CHECK_OK(settle_all());
   if (last_origin_ != 0) {
     SLUICE_CHECK_OK(drop_origins(last_origin_));
     last_origin_ = 0;
@@ -434,16 +471,29 @@ Status KafkaSink::prepare(uint64_t) {
   return Status::ok();
 }
 
+void KafkaSink::say_away(const std::string& reason, const char* consequence) {
+  const std::string text = "broker away: " + reason;
+  if (!away_) warn(text + "; " + consequence);
+  away_ = true;
+  note(text);
+}
+
+void KafkaSink::back_in_touch() {
+  if (!away_) return;
+  away_ = false;
+  note("");
+  info("the brokers answer again");
+}
+
 Status KafkaSink::take_events() {
   for (const ClientEvent& e : client_->take_events()) {
     if (is_connection_failure(e.code) || e.code == RD_KAFKA_RESP_ERR__SSL ||
         e.code == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
-      if (!away_) warn("broker away: " + e.text + "; messages wait");
-      away_ = true;
-      note("broker away: " + (client_->last_failure().empty() ? e.text : client_->last_failure()));
+      say_away(client_->last_failure().empty() ? e.text : client_->last_failure(), "messages wait");
     } else if (e.code == RD_KAFKA_RESP_ERR__FATAL) {
       return Status::fatal("the producer gave up: " + e.text +
-                           "; start again: rows since the last checkpoint are written again");
+                           (e.way_out != nullptr ? std::string(": ") + e.way_out
+                                                 : "; start again: rows since the last checkpoint are written again"));
     } else {
       warn("librdkafka: " + e.text);
     }

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kafka/client.h"
@@ -43,12 +45,13 @@ class KafkaSink final : public Sink<SinkConfig> {
   ~KafkaSink() override;
   Status configure(Needs& needs) override;
   Status open() override;
+  Status check(Problems& problems) override;
   Status close() override;
   Status write(const Batch& in, uint32_t* consumed) override;
   Status prepare(uint64_t checkpoint) override;
 
  private:
-  // A message that the brokers refused, to be tried alone.
+  // A message that the brokers refused, or that overtook such a one: to be sent alone.
   struct Refused {
     std::string topic, value, key;
     bool tombstone = false, has_key = false;
@@ -66,14 +69,20 @@ class KafkaSink final : public Sink<SinkConfig> {
   void delivered(const rd_kafka_message_t& m);
   // Waits until nothing is under way. RETRY: the brokers have not confirmed all.
   Status flush(int timeout_ms);
+  Status take_reports(int timeout_ms);
+  // Until everything that was given is written or refused for good. RETRY: the brokers have not confirmed all.
+  Status settle_all();
   Status settle_refused();
+  void say_away(const std::string& reason, const char* consequence);
+  void back_in_touch();
   Status take_events();
   Status give_up(rd_kafka_resp_err_t code, std::string_view topic);
 
   std::optional<Field> topic_field_, key_field_;
   std::optional<Client> client_;  // the topics die before it
   std::map<std::string, TopicHandle, std::less<>> topics_;
-  std::deque<Refused> refused_;
+  std::deque<Refused> refused_;                              // in the order that they were given
+  std::set<std::pair<std::string, std::string>> refused_keys_;  // topic and key of each
   std::optional<rd_kafka_resp_err_t> alone_result_;  // of the one message that settle_refused() has sent
   bool alone_ = false;
   Status broken_;

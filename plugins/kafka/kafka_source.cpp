@@ -43,11 +43,8 @@ Options<SourceConfig> KafkaSource::options() {
   using C = SourceConfig;
   Options<C> o;
   const auto add = [&](Option<C>&& option) { o.push_back(std::move(option)); };
-  add(opt<C, std::string>("brokers", &C::brokers)
-          .required()
-          .doc("Brokers to ask first: host:port, several with commas.")
-          .example("kafka1:9092,kafka2:9092"));
-  add(opt("topic", &C::topic).doc("Topic to read. Either this or `topics`."));
+  add(brokers_option<C>());
+  add(opt("topic", &C::topic).doc("Topic to read. Either this or `topics`.").example("topic_db"));
   add(opt("topics", &C::topics).def("[]").doc("Topics to read."));
   add(opt("group", &C::group)
           .doc("Consumer group whose committed offsets are read (`start: committed`) and published (`commit_offsets`). "
@@ -62,17 +59,15 @@ Options<SourceConfig> KafkaSource::options() {
           .doc("Where a partition begins that has no position in the checkpoint. A checkpoint always wins."));
   add(opt("start_fallback", &C::start_fallback,
           {{"earliest", StartFallback::kEarliest}, {"latest", StartFallback::kLatest}, {"fail", StartFallback::kFail}})
-          .def("earliest")
           .doc("Where a partition begins for which the group has committed nothing (`start: committed`) or "
-               "`start_offsets` says nothing."));
+               "`start_offsets` says nothing (`start: offsets`). Without it: earliest."));
   add(opt("start_timestamp", &C::start_timestamp)
-          .doc("With `start: timestamp`: the first message at or after this time. ISO 8601 with a zone, or ms since "
-               "1970.")
-          .example("2023-11-06T20:00:00+08:00"));
+          .doc("With `start: timestamp`: the first message at or after this time. ISO 8601 with a zone, such as "
+               "`2023-11-06T20:00:00+08:00`, or ms since 1970."));
   add(opt("start_offsets", &C::start_offsets)
           .def("{}")
-          .doc("With `start: offsets`: the first offset by partition, or by topic-partition.")
-          .example("{ topic_db-0: 1200, topic_db-1: 980 }"));
+          .doc("With `start: offsets`: the first offset by partition, or by topic-partition, such as "
+               "`{ topic_db-0: 1200, topic_db-1: 980 }`."));
   add(opt("until", &C::until, {{"none", Until::kNone}, {"end", Until::kEnd}})
           .def("none")
           .doc("`end`: the source ends when everything has been read that was there at its first start."));
@@ -95,7 +90,7 @@ Options<SourceConfig> KafkaSource::options() {
           .doc("After each checkpoint commit its offsets to `group`, for other tools to see."));
   add(opt("timestamps", &C::timestamps)
           .def("false")
-          .doc("Take the messages' own time as event time; `event_time:` of the pipeline wins."));
+          .doc("Take the messages' own time as event time, unless `event_time:` names a `field`."));
   add(opt("max_queue", &C::max_queue)
           .def("16MiB")
           .advanced()
@@ -122,6 +117,8 @@ void KafkaSource::build_conf(ClientConf* conf) const {
   conf->preset("fetch.error.backoff.ms", "100");
   conf->preset("check.crcs", "true");  // about 0.02 µs per message; without it damage would pass as data
   conf->preset("reconnect.backoff.max.ms", "2000");
+  // No group is joined: it is how long a commit, and with it the end of the client, waits for the group's coordinator.
+  conf->preset("session.timeout.ms", "6000");
   conf->preset_if_known("fetch.queue.backoff.ms", "10");  // from 2.2 on; see keep_fetching()
   conf->option("group", "group.id", c.group.value_or(std::string(pipeline())));
   conf->option("isolation", "isolation.level",
@@ -130,8 +127,9 @@ void KafkaSource::build_conf(ClientConf* conf) const {
   conf->connection(c, kReserved);
 }
 
-Status KafkaSource::configure(Needs&) {
+Status KafkaSource::configure(Needs& needs) {
   const SourceConfig& c = config();
+  if (c.timestamps) needs.gives_event_time();
   if (c.topic.has_value() == !c.topics.empty()) return Status::fatal("give either `topic` or `topics`");
   topic_names_ = c.topic ? std::vector<std::string>{*c.topic} : c.topics;
   for (size_t i = 0; i < topic_names_.size(); ++i) {
@@ -146,6 +144,8 @@ Status KafkaSource::configure(Needs&) {
   if ((c.start == Start::kOffsets) == c.start_offsets.empty())
     return Status::fatal(c.start_offsets.empty() ? "`start: offsets` needs `start_offsets`"
                                                  : "`start_offsets` is used with `start: offsets` only");
+  if (c.start_fallback && c.start != Start::kCommitted && c.start != Start::kOffsets)
+    return Status::fatal("`start_fallback` is used with `start: committed` and `start: offsets` only");
   if (c.start_timestamp) {
     start_time_ = parse_instant(*c.start_timestamp);
     if (!start_time_)
@@ -159,7 +159,7 @@ Status KafkaSource::configure(Needs&) {
   return conf.status();
 }
 
-Status KafkaSource::open() {
+Status KafkaSource::start_client() {
   if (!client_) {
     ClientConf conf;
     build_conf(&conf);
@@ -169,11 +169,8 @@ Status KafkaSource::open() {
     if (rd_kafka_conf_get(conf.get(), "queued.min.messages", value, &size) == RD_KAFKA_CONF_OK)
       fetch_limit_ = std::strtoull(value, nullptr, 10);
     client_.emplace(context());
-    client_->on_commit = [this](rd_kafka_resp_err_t code) {
-      --commits_under_way_;
-      if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
-      committed_.clear();  // the next checkpoint tries again
-      count("offset_commits_failed");
+    client_->on_commit = [this](rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* list) {
+      committed(code, list);
     };
     if (Status s = client_->start(RD_KAFKA_CONSUMER, &conf); !s.is_ok()) {
       client_.reset();
@@ -198,11 +195,33 @@ Status KafkaSource::open() {
     run_ = std::make_unique<Run>();
     hands_.resize(kChunk);
   }
+  return Status::ok();
+}
+
+Status KafkaSource::open() {
+  SLUICE_CHECK_OK(start_client());
   if (Status s = read_metadata(kMetadataTimeoutMs); !s.is_ok()) {
-    if (s.code() == SLUICE_RETRY) note("broker away: " + s.message());
+    if (s.code() == SLUICE_RETRY) say_away(s.message(), "waiting for it");
     return s;
   }
   note("");
+  if (away_) back_in_touch();
+  return Status::ok();
+}
+
+// Connection, login, and the topics with their leaders. Whether the login may READ shows with the first fetch only.
+Status KafkaSource::check(Problems& problems) {
+  SLUICE_CHECK_OK(start_client());
+  if (!problems.add_unless_ok(read_metadata(kMetadataTimeoutMs), "brokers")) return Status::ok();
+  for (const Topic& t : topics_) {
+    if (t.partition_count == 0 && !config().allow_missing)
+      problems.add_to(config().topic ? "topic" : "topics", "topic " + t.name + " does not exist at " + config().brokers +
+                                                               ": create it, or start without it with `allow_missing: true`");
+    for (size_t p = 0; p < t.leaders.size(); ++p)
+      if (t.leaders[p] < 0)
+        problems.add_to(config().topic ? "topic" : "topics", "partition " + t.name + "-" + std::to_string(p) +
+                                                                 " has no leader: a broker that holds it must come back");
+  }
   return Status::ok();
 }
 
@@ -211,6 +230,10 @@ Status KafkaSource::close() {
   // What the last checkpoint's commit sent shall arrive.
   const auto deadline = Clock::now() + kLastCommitWait;
   while (commits_under_way_ > 0 && !away_ && Clock::now() < deadline) client_->serve(50);
+  if (commits_under_way_ > 0 && !away_)
+    warn("offsets were not committed to the group " + config().group.value_or(std::string(pipeline())) +
+         ", which does not answer: this login may lack READ on it; grant it (kafka-acls), or set `commit_offsets: "
+         "false`");
   for (Partition& p : partitions_) stop_fetching(&p);
   return Status::ok();
 }
@@ -250,8 +273,7 @@ Status KafkaSource::discover(std::vector<Split>* splits) {
       note_ = text;
       if (!config().allow_missing) return Status::retry(text + " (`allow_missing: true` starts without it)", 1000);
     } else if (missing.empty() && !note_.empty() && !away_) {
-      note("");
-      note_.clear();
+      note_what_is_gone();
     }
     next_discover_ = Clock::now() + config().discover_interval;
   }
@@ -345,8 +367,8 @@ Status KafkaSource::flush() {
   Run& run = *run_;
   if (run.size == 0) return Status::ok();
   Partition& p = *run.partition;
-  p.gone = false;
   if ((p.flags & SLUICE_SPLIT_CAUGHT_UP) != 0) set_flags(&p, p.flags & ~static_cast<uint32_t>(SLUICE_SPLIT_CAUGHT_UP));
+  if (p.gone) there_again(&p);
   if (away_) back_in_touch();
   mean_size_ = (mean_size_ * 15 + run.raw[0].size + run.key[0].size) / 16;
   sluice_rows rows;
@@ -390,7 +412,7 @@ Status KafkaSource::take_error(const rd_kafka_message_t& m) {
   if (!p->fetching) return Status::ok();
   switch (m.err) {
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-      p->gone = false;
+      if (p->gone) there_again(p);
       if (away_) back_in_touch();
       at_end(m.offset, p);
       return Status::ok();
@@ -437,8 +459,18 @@ void KafkaSource::gone(const std::string& reason, Partition* p) {
   set_flags(p, p->flags & ~static_cast<uint32_t>(SLUICE_SPLIT_CAUGHT_UP));
   if (!p->gone) warn(p->id + " does not exist any more (" + reason + "): waiting for it at offset " + text_of(p->next));
   p->gone = true;
-  away_ = true;
-  note_ = p->id + " does not exist any more: waiting for it";
+  note_what_is_gone();
+}
+
+void KafkaSource::there_again(Partition* p) {
+  p->gone = false;
+  note_what_is_gone();
+  info(p->id + " is there again");
+}
+
+void KafkaSource::note_what_is_gone() {
+  const auto p = std::find_if(partitions_.begin(), partitions_.end(), [](const Partition& each) { return each.gone; });
+  note_ = p == partitions_.end() ? "" : p->id + " does not exist any more: waiting for it";
   note(note_);
 }
 
@@ -515,19 +547,19 @@ void KafkaSource::out_of_touch(const ClientEvent& e) {
     }
   }
   if (!any) return;
-  const std::string text = "broker away: " + (client_->last_failure().empty() ? e.text : client_->last_failure());
-  if (!away_) warn(text + "; reading goes on when it is back");
+  say_away(client_->last_failure().empty() ? e.text : client_->last_failure(), "reading goes on when it is back");
+}
+
+void KafkaSource::say_away(const std::string& reason, const char* consequence) {
+  note_ = "broker away: " + reason;
+  if (!away_) warn(note_ + "; " + consequence);
   away_ = true;
-  note_ = text;
-  note(text);
+  note(note_);
 }
 
 void KafkaSource::back_in_touch() {
-  const bool gone = std::any_of(partitions_.begin(), partitions_.end(), [](const Partition& p) { return p.gone; });
-  if (gone) return;
   away_ = false;
-  note_.clear();
-  note("");
+  note_what_is_gone();
   info("the brokers answer again");
 }
 
@@ -593,15 +625,30 @@ Status KafkaSource::commit(uint64_t checkpoint) {
   to_commit_.erase(to_commit_.begin(), std::next(found));
   if (offsets.empty()) return Status::ok();
   const PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
-  for (const auto& [p, next] : offsets) {
+  for (const auto& [p, next] : offsets)
     rd_kafka_topic_partition_list_add(list.get(), p->topic->name.c_str(), p->number)->offset = next;
-    committed_[p] = next;
-  }
   if (rd_kafka_commit(client_->handle(), list.get(), 1) == RD_KAFKA_RESP_ERR_NO_ERROR)
     ++commits_under_way_;
   else
     count("offset_commits_failed");
   return Status::ok();
+}
+
+// Of the partitions whose offset did not arrive nothing is noted: the next checkpoint tries again.
+void KafkaSource::committed(rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* list) {
+  --commits_under_way_;
+  bool failed = code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET;
+  for (int i = 0; list != nullptr && i < list->cnt; ++i) {
+    const rd_kafka_topic_partition_t& of = list->elems[i];
+    const auto p = std::find_if(partitions_.begin(), partitions_.end(), [&](const Partition& each) {
+      return each.number == of.partition && each.topic->name == of.topic;
+    });
+    if (of.err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      failed = true;
+    else if (code == RD_KAFKA_RESP_ERR_NO_ERROR && p != partitions_.end())
+      committed_[&*p] = of.offset;
+  }
+  if (failed) count("offset_commits_failed");
 }
 
 std::string KafkaSource::describe_position(std::string_view split, std::string_view position) {

@@ -30,7 +30,7 @@ struct SourceConfig : ConnectionOptions {
   std::vector<std::string> topics;
   std::optional<std::string> group;
   Start start = Start::kEarliest;
-  StartFallback start_fallback = StartFallback::kEarliest;
+  std::optional<StartFallback> start_fallback;
   std::optional<std::string> start_timestamp;
   StringMap start_offsets;
   Until until = Until::kNone;
@@ -55,6 +55,7 @@ class KafkaSource final : public Source<SourceConfig> {
   ~KafkaSource() override;
   Status configure(Needs& needs) override;
   Status open() override;
+  Status check(Problems& problems) override;
   Status close() override;
   Status discover(std::vector<Split>* splits) override;
   Status assign(const std::vector<AssignedSplit>& splits) override;
@@ -98,16 +99,18 @@ class KafkaSource final : public Source<SourceConfig> {
   };
 
   void build_conf(ClientConf* conf) const;
+  Status start_client();
   Status take_events();
   Status read_metadata(int timeout_ms);
 
   // Where a split begins.
-  Status place(const AssignedSplit& given, bool late, Partition* p);
+  Status place(const AssignedSplit& given, Partition* p);
   Status place_at_start(const OffsetRange& range, Partition* p, std::string* why);
   Status resolve_start(const Partition& p, const OffsetRange& range, int64_t* next, std::string* why);
   Status fall_back(const Partition& p, const OffsetRange& range, const std::string& missing, int64_t* next,
                    std::string* why) const;
-  // `p` stands outside of `range`: what on_gap says. Moves it.
+  Status query_high_watermark(const Partition& p, int64_t* out) const;
+  // If `p` stands where nothing is: what on_gap says. Moves it.
   Status bridge_gap(const OffsetRange& range, const std::string& what, Partition* p);
   Status start_fetching(Partition* p);
   void stop_fetching(Partition* p);
@@ -126,10 +129,14 @@ class KafkaSource final : public Source<SourceConfig> {
   void end_if_bounded(Partition* p);
   void set_flags(Partition* p, uint32_t flags);
   void say_position(Partition* p);
+  void there_again(Partition* p);
+  void note_what_is_gone();
+  void say_away(const std::string& reason, const char* consequence);
   void back_in_touch();
   void out_of_touch(const ClientEvent& e);
   void keep_fetching(bool idle);
   void report_lag();
+  void committed(rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* list);
 
   std::vector<std::string> topic_names_;
   std::map<std::string, int64_t> start_offsets_;  // by split id
@@ -140,13 +147,12 @@ class KafkaSource final : public Source<SourceConfig> {
   std::deque<Topic> topics_;
   std::deque<Partition> partitions_;
   Clock::time_point next_discover_{};
-  bool assigned_before_ = false;
 
   std::unique_ptr<Run> run_;
   std::vector<rd_kafka_message_t*> hands_;
   std::vector<Partition*> gaps_;  // the broker says that their offset does not exist
   Status broken_;                 // ends the job; found while rows were in hand
-  bool away_ = false;
+  bool away_ = false;             // brokers, not partitions
   std::string note_;
 
   // How the library's prefetching is kept going: see keep_fetching().
@@ -157,7 +163,7 @@ class KafkaSource final : public Source<SourceConfig> {
 
   Clock::time_point next_lag_{};
   std::map<uint64_t, std::vector<std::pair<const Partition*, int64_t>>> to_commit_;  // by checkpoint
-  std::map<const Partition*, int64_t> committed_;
+  std::map<const Partition*, int64_t> committed_;  // what the group is known to have
   int commits_under_way_ = 0;
 };
 

@@ -11,14 +11,10 @@ std::string text_of(int64_t number) { return std::to_string(number); }
 }  // namespace
 
 Status KafkaSource::assign(const std::vector<AssignedSplit>& splits) {
-  // A partition without a position next to others that have one, or after the start, is new: nothing of it may be
-  // skipped.
-  const bool late =
-      assigned_before_ || std::any_of(splits.begin(), splits.end(), [](const AssignedSplit& s) { return s.restored; });
   std::deque<Partition> placed;
   for (const AssignedSplit& given : splits) {
     if (stopping()) return Status::cancelled();
-    SLUICE_CHECK_OK(place(given, late, &placed.emplace_back()));
+    SLUICE_CHECK_OK(place(given, &placed.emplace_back()));
   }
   for (Partition& from : placed) {
     Partition& p = partitions_.emplace_back(std::move(from));
@@ -26,15 +22,14 @@ Status KafkaSource::assign(const std::vector<AssignedSplit>& splits) {
     if (table.size() <= static_cast<size_t>(p.number)) table.resize(static_cast<size_t>(p.number) + 1, nullptr);
     table[static_cast<size_t>(p.number)] = &p;
     say_position(&p);
-    if (p.snapshot_end == PartitionPosition::kComplete) set_flags(&p, SLUICE_SPLIT_SNAPSHOT_COMPLETE);
+    if (p.snapshot_end == PartitionPosition::kComplete) set_flags(&p, p.flags | SLUICE_SPLIT_SNAPSHOT_COMPLETE);
     end_if_bounded(&p);
     if ((p.flags & SLUICE_SPLIT_END) == 0) SLUICE_CHECK_OK(start_fetching(&p));
   }
-  assigned_before_ = true;
   return Status::ok();
 }
 
-Status KafkaSource::place(const AssignedSplit& given, bool late, Partition* p) {
+Status KafkaSource::place(const AssignedSplit& given, Partition* p) {
   const auto name = parse_split_id(given.id);
   const auto topic =
       std::find_if(topics_.begin(), topics_.end(), [&](const Topic& t) { return name && t.name == name->topic; });
@@ -60,8 +55,8 @@ Status KafkaSource::place(const AssignedSplit& given, bool late, Partition* p) {
     p->snapshot_end = position->snapshot_end;
     p->known_position = p->next;
     why = "checkpoint";
-    if (p->next < range.earliest || p->next > range.end) SLUICE_CHECK_OK(bridge_gap(range, "checkpoint offset", p));
-  } else if (late) {
+    SLUICE_CHECK_OK(bridge_gap(range, "checkpoint offset", p));
+  } else if (given.added) {
     p->next = range.earliest;
     why = "new partition";
   } else {
@@ -77,10 +72,7 @@ Status KafkaSource::place(const AssignedSplit& given, bool late, Partition* p) {
 Status KafkaSource::place_at_start(const OffsetRange& range, Partition* p, std::string* why) {
   SLUICE_CHECK_OK(resolve_start(*p, range, &p->next, why));
   p->snapshot_end = range.end;
-  if (p->next < range.earliest || p->next > range.end)
-    SLUICE_CHECK_OK(
-        bridge_gap(range, config().start == Start::kCommitted ? "committed offset" : "`start_offsets`: offset", p));
-  return Status::ok();
+  return bridge_gap(range, config().start == Start::kCommitted ? "committed offset" : "`start_offsets`: offset", p);
 }
 
 Status KafkaSource::resolve_start(const Partition& p, const OffsetRange& range, int64_t* next, std::string* why) {
@@ -106,8 +98,8 @@ Status KafkaSource::resolve_start(const Partition& p, const OffsetRange& range, 
       return Status::ok();
     }
     case Start::kCommitted: {
-      SLUICE_CHECK_OK(query_committed(*client_, p.topic->name, p.number, next));
       const std::string group = config().group.value_or(std::string(pipeline()));
+      SLUICE_CHECK_OK(query_committed(*client_, group, p.topic->name, p.number, next));
       if (*next < 0) return fall_back(p, range, "group " + group + " has committed no offset", next, why);
       *why = "start: committed by group " + group;
       return Status::ok();
@@ -118,16 +110,39 @@ Status KafkaSource::resolve_start(const Partition& p, const OffsetRange& range, 
 
 Status KafkaSource::fall_back(const Partition& p, const OffsetRange& range, const std::string& missing, int64_t* next,
                               std::string* why) const {
-  if (config().start_fallback == StartFallback::kFail)
+  const StartFallback fallback = config().start_fallback.value_or(StartFallback::kEarliest);
+  if (fallback == StartFallback::kFail)
     return Status::fatal(p.id + ": " + missing +
                          " for it; set `start_fallback: earliest` or `latest`, or another `start`");
-  const bool earliest = config().start_fallback == StartFallback::kEarliest;
+  const bool earliest = fallback == StartFallback::kEarliest;
   *next = earliest ? range.earliest : range.end;
   *why = missing + ", start_fallback: " + (earliest ? "earliest" : "latest");
   return Status::ok();
 }
 
+// With `isolation: read_committed` the end that a client is told is that of the last finished transaction. Behind it may be
+// offsets that were read with read_uncommitted, or committed by a reader that did.
+Status KafkaSource::query_high_watermark(const Partition& p, int64_t* out) const {
+  ClientConf conf;
+  build_conf(&conf);
+  conf.preset("isolation.level", "read_uncommitted");
+  SLUICE_CHECK_OK(conf.status());
+  Client client(context());
+  SLUICE_CHECK_OK(client.start(RD_KAFKA_CONSUMER, &conf));
+  OffsetRange range;
+  SLUICE_CHECK_OK(query_range(client, p.topic->name, p.number, &range));
+  *out = range.end;
+  return Status::ok();
+}
+
 Status KafkaSource::bridge_gap(const OffsetRange& range, const std::string& what, Partition* p) {
+  int64_t last = range.end;
+  if (p->next > last && config().isolation == Isolation::kReadCommitted) SLUICE_CHECK_OK(query_high_watermark(*p, &last));
+  if (p->next >= range.earliest && p->next <= last) {
+    // Until the transaction ends there is nothing to read, and librdkafka does not say so where it is not the end.
+    if (p->next > range.end) set_flags(p, p->flags | SLUICE_SPLIT_CAUGHT_UP);
+    return Status::ok();
+  }
   std::string text = p->id + ": " + what + " " + text_of(p->next);
   int64_t lost = 0;
   if (p->next < range.earliest) {
@@ -135,7 +150,7 @@ Status KafkaSource::bridge_gap(const OffsetRange& range, const std::string& what
     text += ", earliest available " + text_of(range.earliest) + ", " + text_of(lost) +
             " offsets lost (deleted by retention)";
   } else {
-    text += ", but the partition ends at " + text_of(range.end) + ": the topic was made anew or cut off";
+    text += ", but the partition ends at " + text_of(last) + ": the topic was made anew or cut off";
   }
   if (config().on_gap == OnGap::kFail)
     return Status::fatal(text + "; set `on_gap: earliest` to go on at " + text_of(range.earliest) +
@@ -169,8 +184,7 @@ Status KafkaSource::settle_gaps() {
     Partition* p = gaps_.back();
     OffsetRange range;
     SLUICE_CHECK_OK(query_range(*client_, p->topic->name, p->number, &range));
-    // In range after all: a leader that lagged behind answered.
-    if (p->next < range.earliest || p->next > range.end) SLUICE_CHECK_OK(bridge_gap(range, "offset", p));
+    SLUICE_CHECK_OK(bridge_gap(range, "offset", p));  // none after all: a leader that lagged behind answered
     stop_fetching(p);
     SLUICE_CHECK_OK(start_fetching(p));
     say_position(p);

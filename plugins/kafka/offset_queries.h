@@ -17,7 +17,8 @@ struct OffsetRange {
 Status query_range(Client& client, const std::string& topic, int32_t partition, OffsetRange* out);
 
 // What the client's group has committed; RD_KAFKA_OFFSET_INVALID: nothing.
-Status query_committed(Client& client, const std::string& topic, int32_t partition, int64_t* out);
+Status query_committed(Client& client, const std::string& group, const std::string& topic, int32_t partition,
+                       int64_t* out);
 
 // The first message whose time is at or after `ms`; RD_KAFKA_OFFSET_END: there is none.
 Status query_time(Client& client, const std::string& topic, int32_t partition, int64_t ms, int64_t* out);

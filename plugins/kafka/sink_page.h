@@ -15,9 +15,14 @@ nor reorder messages.
 - Brokers away: rows wait in the producer (`max_queue`), then the pipeline is held back. Nothing is given up unless
   `delivery_timeout` is set; then the job stops when a message has waited that long.
 - A message that can never be delivered (larger than the topic takes, refused by the broker) is tried once more alone,
-  because a broker refuses a whole batch for one message. Then it is a bad record of this operator, if its row is still known:
+  because a broker refuses a whole batch for one message. So are the others of its batch, in their order and before any other row is
+  taken; later messages of their keys that the broker had taken by then are written once more behind them, so that the newest value of
+  a key stays the last. What is refused alone is a bad record of this operator, if its row is still known:
   that is so for large messages (64 KiB or more), and for all with `isolate_errors: true`, which costs about half a microsecond a row.
   Otherwise the job stops and names the reason.
+
+- A login or certificate that is refused, or a missing permission, ends the job at once; needed is WRITE (and DESCRIBE) on the topics. SCRAM at
+  Kafka 4.0 and newer needs librdkafka 2.6.1 or newer; with older ones use PLAIN over `sasl_ssl`, or a client certificate over `ssl`.
 
 ### Topic and key
 

@@ -15,14 +15,15 @@ The first line that applies decides. The log says for each partition what was de
 | the partition | begins |
 |---|---|
 | has a position in the checkpoint | there. `start` and the group's offsets do not matter |
-| is new: it was added to the topic after the first start | at its earliest message, whatever `start` says |
+| is new: it, or its topic, was added after the first start, also while the job was down | at its earliest message, whatever `start` says |
 | `start: earliest` (default) | at its earliest message |
 | `start: latest` | behind its last message. Once the first checkpoint is written (at start), a restart goes on from there |
 | `start: committed` | at the offset that `group` has committed; if there is none, `start_fallback` |
 | `start: timestamp` | at the first message whose time is at or after `start_timestamp`; behind the last one if there is none |
 | `start: offsets` | at its offset in `start_offsets`; if it is not listed, `start_fallback` |
 
-`start_fallback` is `earliest` (default), `latest`, or `fail`, which stops with the partition's name.
+`start_fallback` is `earliest` (default), `latest`, or `fail`, which stops with the partition's name. Beside another `start` it is
+refused, as `start_timestamp` and `start_offsets` are.
 
 ### When the offset is not there any more
 
@@ -47,15 +48,28 @@ are not read. New partitions are not read either.
 ### Transactions, tombstones, keys
 
 - `isolation: read_committed` (default) leaves out aborted transactions, and holds back everything behind an open one.
-- A message without a value is a tombstone; an empty value is a record of no bytes, which is no JSON, and is treated as a
+- A message without a value is a tombstone: a dead letter, unless the operator that reads it takes tombstones or
+  `dead_letters: { tombstones: false }` says that they are only counted. An empty value is a record of no bytes, which is no JSON, and is treated as a
   bad record.
 - A message's key goes along as message key; a dead letter keeps it.
-- The message's time is not used unless `timestamps: true`.
+- The message's time is not used unless `timestamps: true`. It is an event time like one of a field then: the keys `out_of_order`,
+  `idle_timeout` and `max_ahead` of `event_time:` go for it, with their defaults when they are not given:
+
+```yaml
+  with: { brokers: "kafka:9092", topic: clicks, timestamps: true }
+  event_time: { out_of_order: 5s }
+```
 
 ### Brokers away
 
 Transient: the job waits, goes on checkpointing, and shows `broker away` with the reason. Partitions are not idle meanwhile, so
-windows are not closed by mistake. A login that is refused at start, or a missing permission, ends the job at once.
+windows are not closed by mistake. A login or certificate that is refused at start, or a missing permission, ends the job at once.
+
+### Login
+
+SCRAM needs librdkafka 2.6.1 or newer where the brokers are Kafka 4.0 or newer: they refuse older ones (Debian 12 has 2.0.2) as if the
+password were wrong. There use PLAIN over `sasl_ssl`, or a client certificate over `ssl`. Rights: READ and DESCRIBE on the topics,
+and for `start: committed` and `commit_offsets` READ on the group; without it nothing but the committing is missed, and the log says so at the end.
 
 ### Offsets of the group
 
@@ -83,7 +97,7 @@ true (a batch that is damaged ends the job with its place; the library's default
     start: committed
     start_fallback: earliest
     security_protocol: sasl_ssl
-    sasl_mechanism: SCRAM-SHA-512
+    sasl_mechanism: PLAIN
     sasl_username: reader
     sasl_password: "${KAFKA_PASSWORD}"
 ```

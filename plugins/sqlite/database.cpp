@@ -1,6 +1,10 @@
 #include "database.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace sluice::sqlite {
@@ -10,6 +14,34 @@ constexpr uint32_t kLockedRetryMs = 50;
 constexpr uint32_t kStorageRetryMs = 1000;
 
 }  // namespace
+
+std::string unusable_file(const std::string& path, bool create) {
+  namespace fs = std::filesystem;
+  const auto reason = [] { return std::generic_category().message(errno); };
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (!there && !create) return "there is no SQLite file " + path + ", and `create: false` makes none";
+  if (there) {
+    if (!fs::is_regular_file(path, error)) return path + " is no regular file. Choose another `path`";
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return "cannot read the SQLite file " + path + ": " + reason();
+    // https://www.sqlite.org/fileformat2.html#magic_header_string; an empty file is an empty database.
+    char head[16] = {};
+    file.read(head, sizeof head);
+    if (file.gcount() > 0 && std::string_view(head, sizeof head) != std::string_view("SQLite format 3\0", 16))
+      return path + " is not a SQLite file. Choose another `path`, or move that file away";
+    if (access(path.c_str(), W_OK) != 0)
+      return "the SQLite file " + path + " is read-only for this user: change its owner or permissions";
+  }
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  const fs::path wanted = folder;
+  while (!fs::exists(folder, error) && folder.has_parent_path() && folder.parent_path() != folder) folder = folder.parent_path();
+  if (!fs::exists(folder, error)) folder = ".";  // the first part of a relative path
+  if (!fs::is_directory(folder, error)) return folder.string() + " is not a folder";
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return "";
+  return (folder == wanted ? "cannot write in the folder " : "cannot make a folder in ") + folder.string() + ": " + reason();
+}
 
 Statement& Statement::operator=(Statement&& other) noexcept {
   if (this != &other) {

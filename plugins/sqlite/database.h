@@ -25,6 +25,7 @@ class Statement {
 
   void bind_null(int index) noexcept { sqlite3_bind_null(handle_, index); }
   void bind_integer(int index, int64_t value) noexcept { sqlite3_bind_int64(handle_, index, value); }
+  void bind_real(int index, double value) noexcept { sqlite3_bind_double(handle_, index, value); }
   void bind_text(int index, std::string_view text) noexcept;
   // SQLITE_ROW, SQLITE_DONE or an error.
   int step() noexcept { return sqlite3_step(handle_); }
@@ -36,6 +37,10 @@ class Statement {
   friend class Database;
   sqlite3_stmt* handle_ = nullptr;
 };
+
+// Why Database::open(path, create) will fail. Looks only: opening a database with a write-ahead log would make files.
+// Empty: nothing speaks against it.
+std::string unusable_file(const std::string& path, bool create);
 
 // Owned by one sink instance and used by its lane only.
 class Database {
@@ -63,6 +68,8 @@ class Database {
   void rollback() const noexcept;
   bool in_transaction() const noexcept { return handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0; }
   Status sync() const;
+  // How many columns a table can have.
+  size_t max_columns() const noexcept { return static_cast<size_t>(sqlite3_limit(handle_, SQLITE_LIMIT_COLUMN, -1)); }
 
   // What `result` of the last call means. bad_record: the statement or its values can never succeed.
   Status failure(int result, const std::string& doing) const;

@@ -1,6 +1,7 @@
 #include "sqlite_sink.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "sql_name.h"
@@ -26,16 +27,14 @@ Options<SqliteSinkConfig> SqliteSink::options() {
           .doc("The table of all rows. Default: each row says its own.")
           .example("dws_trade_cart_add_uu_window"),
       opt("table_field", &SqliteSinkConfig::table_field)
-          .def("sink_table")
-          .doc("Without `table`: the member of a row that names its table."),
+          .doc("Without `table`: the member of a row that names its table. Default: sink_table."),
       opt("key", &SqliteSinkConfig::key)
           .def("[]")
           .doc("Key columns of tables without a schema record.")
           .example("[stt, edt]"),
       opt("key_field", &SqliteSinkConfig::key_field)
-          .def("sink_pk")
           .doc("Without `table` and `key`: the member of a row that names its key columns, with commas between them. "
-               "Not written."),
+               "Not written. Default: sink_pk."),
       opt("create", &SqliteSinkConfig::create).def("true").doc("Make the file, tables and columns that are not there."),
       opt("columns", &SqliteSinkConfig::columns)
           .def("{}")
@@ -52,7 +51,10 @@ Status SqliteSink::configure(Needs& needs) {
   if (c.table)
     if (const std::string problem = name_problem("table", *c.table); !problem.empty())
       return Status::fatal("`table`: " + problem);
-  if (!c.table && c.table_field.empty()) return Status::fatal("either `table` or `table_field` must be given");
+  if (!c.table && c.table_field == "") return Status::fatal("either `table` or `table_field` must be given");
+  if (c.table && (c.table_field || c.key_field))
+    return Status::fatal("`table` and `" + std::string(c.table_field ? "table_field" : "key_field") +
+                         "` exclude each other: the member is for rows that say their own table");
   if (appends() && !c.key.empty()) return Status::fatal("`key` is for `mode: upsert`; appended rows have none");
   std::set<std::string> seen;
   for (const auto& k : c.key) {
@@ -72,8 +74,8 @@ Status SqliteSink::configure(Needs& needs) {
   rules_.create = c.create;
   rules_.key = c.key;
   if (!c.table) {
-    rules_.table_field = c.table_field;
-    rules_.key_field = c.key_field;
+    rules_.table_field = c.table_field.value_or("sink_table");
+    rules_.key_field = c.key_field.value_or("sink_pk");
   }
   rules_.to_json = [this](const Value& v, std::string_view* text) { return to_json(v, text); };
   rules_.log = [this](const std::string& text) { info(config().path + ": " + text); };
@@ -89,6 +91,16 @@ Status SqliteSink::open() {
   if (!appends()) return Status::ok();
   SLUICE_CHECK_OK(not_about_a_row(make_marker_table()));
   return not_about_a_row(read_marker());
+}
+
+Status SqliteSink::check(Problems& problems) {
+  if (const std::string problem = unusable_file(config().path, config().create); !problem.empty())
+    problems.add_to("path", problem);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(config().path, error);
+  if (!appends() && config().table && config().key.empty() && (error || size == 0))
+    warn("the table \"" + *config().table + "\" is not there, and can be made with a key only: give `key`, unless a schema record comes before its rows");
+  return Status::ok();
 }
 
 Status SqliteSink::close() {
@@ -116,10 +128,10 @@ Status SqliteSink::table_of(const Value& row, std::string_view* name) const {
     *name = *config().table;
     return Status::ok();
   }
-  const Value named = row.find(config().table_field);
+  const Value named = row.find(rules_.table_field);
   *name = named.is_string() ? named.text() : std::string_view();
   if (!name->empty()) return Status::ok();
-  return Status::bad_record("the row does not say its table in \"" + config().table_field + "\"");
+  return Status::bad_record("the row does not say its table in \"" + rules_.table_field + "\"");
 }
 
 Status SqliteSink::write_row(const Batch& in, uint32_t row) {

@@ -20,8 +20,7 @@ enum class Mode { kUpsert, kAppend };
 struct SqliteSinkConfig {
   std::string path;
   Mode mode = Mode::kUpsert;
-  std::optional<std::string> table;
-  std::string table_field, key_field;
+  std::optional<std::string> table, table_field, key_field;
   std::vector<std::string> key;
   bool create = true;
   StringMap columns;
@@ -40,6 +39,7 @@ class SqliteSink final : public Sink<SqliteSinkConfig> {
 
   Status configure(Needs& needs) override;
   Status open() override;
+  Status check(Problems& problems) override;
   Status write(const Batch& in, uint32_t* consumed) override;
   Status on_schema(const sluice_schema& schema) override;
   Status prepare(uint64_t checkpoint) override;

@@ -1,8 +1,8 @@
 #include "target_table.h"
 
 #include <algorithm>
-#include <set>
 
+#include "decimal.h"
 #include "sql_name.h"
 
 namespace sluice::sqlite {
@@ -48,11 +48,12 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 }
 
 std::string columns_problem(const std::vector<std::string>& columns) {
-  std::set<std::string> seen;
+  std::map<std::string, std::string_view> seen;
   for (const auto& c : columns) {
     if (std::string problem = name_problem("column", c); !problem.empty()) return problem;
-    if (!seen.insert(folded_name(c)).second)
-      return "the column \"" + c + "\" comes twice (SQLite does not tell A from a)";
+    const auto [first, is_new] = seen.emplace(folded_name(c), c);
+    if (is_new) continue;
+    return "the column \"" + c + "\" comes twice" + (first->second == c ? "" : " (SQLite does not tell A from a)");
   }
   return {};
 }
@@ -65,11 +66,6 @@ Value find_member(const Value& row, std::string_view column) {
   for (size_t i = 0; i < row.size(); ++i)
     if (folded_name(row.name(i)) == folded) return row.member(i);
   return {};
-}
-
-bool is_integer_literal(std::string_view text) {
-  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -189,6 +185,13 @@ Status TargetTable::apply(const Database& db, TableSchema schema) {
   return Status::ok();
 }
 
+Status TargetTable::has_room_for(const Database& db, const Names& missing) const {
+  const size_t columns = exists_ ? columns_.size() + missing.size() : missing.size();
+  if (columns <= db.max_columns()) return Status::ok();
+  return Status::bad_record("the table \"" + name_ + "\" would have " + std::to_string(columns) +
+                            " columns with those that it lacks; SQLite allows " + std::to_string(db.max_columns()));
+}
+
 Status TargetTable::bring_about(const Database& db, const TableSchema& schema) {
   Names missing;
   SLUICE_CHECK_OK(load(db));
@@ -199,12 +202,14 @@ Status TargetTable::bring_about(const Database& db, const TableSchema& schema) {
   if (!rules_->create)
     return Status::bad_record("the table \"" + name_ + "\" has no column " + joined(missing) +
                               ", and `create` is false");
+  SLUICE_CHECK_OK(has_room_for(db, missing));
   if (db.in_transaction()) return exists_ ? add_columns(db, missing) : create(db, schema);
 
   SLUICE_CHECK_OK(db.begin());
   // Another lane may have done the same in between.
   Status s = load(db);
   if (s.is_ok()) s = compare(schema, &missing);
+  if (s.is_ok()) s = has_room_for(db, missing);
   if (s.is_ok() && !missing.empty()) s = exists_ ? add_columns(db, missing) : create(db, schema);
   if (s.is_ok()) s = db.commit();
   if (!s.is_ok()) {
@@ -224,12 +229,14 @@ Status TargetTable::create(const Database& db, const TableSchema& schema) {
   }
   // The key is how rows are found: without row ids there is one tree to look into, not two.
   sql += rules_->upsert ? ", primary key (" + quoted_list(schema.key) + ")) without rowid" : ")";
+  was_changed_ = true;
   SLUICE_CHECK_OK(db.execute(sql));
   rules_->log("created the table " + quoted_name(name_) + " (" + joined(schema.columns) + ")");
   return load(db);
 }
 
 Status TargetTable::add_columns(const Database& db, const Names& columns) {
+  was_changed_ = true;
   for (const auto& c : columns)
     SLUICE_CHECK_OK(
         db.execute("alter table " + quoted_name(name_) + " add column " + quoted_name(c) + " " + type_of(c)));
@@ -327,6 +334,21 @@ Status TargetTable::make_shape(const Database& db, const Value& row, Shape** out
 
 Status TargetTable::put(const Database& db, const Value& row) {
   if (!quarantine_.empty()) return refused();
+  if (find_shape(row) != nullptr) return put_and_look_again(db, row);
+  // The table may be changed for the row: when that is refused, the table is what it was.
+  was_changed_ = false;
+  SLUICE_CHECK_OK(db.execute("savepoint before_row"));
+  Status s = put_and_look_again(db, row);
+  if (!db.in_transaction()) return s;
+  if (s.code() == SLUICE_BAD_RECORD && was_changed_) {
+    forget();
+    SLUICE_CHECK_OK(db.execute("rollback to before_row"));
+  }
+  SLUICE_CHECK_OK(db.execute("release before_row"));
+  return s;
+}
+
+Status TargetTable::put_and_look_again(const Database& db, const Value& row) {
   int result = SQLITE_OK;
   Status s = put_once(db, row, &result);
   if ((result & 0xFF) != SQLITE_ERROR || s.code() != SLUICE_BAD_RECORD) return s;
@@ -388,8 +410,8 @@ Status TargetTable::erase(const Database& db, const Value& row) {
   return s;
 }
 
-// Text columns get what was written, digit for digit. In columns of other types SQLite converts; only what would
-// lose digits of a whole number is refused.
+// Text columns get what was written, digit for digit. In columns of other types SQLite would convert a number, or a text
+// that is one, and round what it cannot hold: what would not come back equal is refused.
 Status TargetTable::bind(Statement* statement, int parameter, Affinity affinity, const Value& value) {
   const bool whole_numbers = affinity == Affinity::kInteger || affinity == Affinity::kNumeric;
   switch (value.type()) {
@@ -405,9 +427,15 @@ Status TargetTable::bind(Statement* statement, int parameter, Affinity affinity,
       }
       return Status::ok();
     case SLUICE_INT64:
+      if (whole_numbers) {
+        statement->bind_integer(parameter, *value.int64());
+        return Status::ok();
+      }
+      texts_.push_back(std::to_string(*value.int64()));
+      return bind_text_of_number(statement, parameter, affinity, texts_.back());
     case SLUICE_NUMBER:
     case SLUICE_STRING:
-      break;
+      return bind_text_of_number(statement, parameter, affinity, value.text());
     case SLUICE_INVALID:
       return Status::bad_record(std::string(value.text()));
     case SLUICE_ARRAY:
@@ -417,26 +445,33 @@ Status TargetTable::bind(Statement* statement, int parameter, Affinity affinity,
     default: {
       std::string_view json;
       SLUICE_CHECK_OK(rules_->to_json(value, &json));
+      if (value.is_number()) return bind_text_of_number(statement, parameter, affinity, json);
       statement->bind_text(parameter, json);
       return Status::ok();
     }
   }
-  if (whole_numbers) {
-    if (const auto exact = value.int64();
-        exact && (value.type() != SLUICE_STRING || is_integer_literal(value.text()))) {
-      statement->bind_integer(parameter, *exact);
-      return Status::ok();
-    }
-    if (is_integer_literal(value.text()))
-      return Status::bad_record("the number " + std::string(value.text().substr(0, 80)) +
-                                " does not fit into 64 bits; a TEXT column keeps it");
+}
+
+Status TargetTable::bind_text_of_number(Statement* statement, int parameter, Affinity affinity, std::string_view text) {
+  const bool whole_numbers = affinity == Affinity::kInteger || affinity == Affinity::kNumeric;
+  std::optional<Decimal> number;
+  if (whole_numbers || affinity == Affinity::kReal) number = Decimal::read(text);
+  if (!number) {
+    statement->bind_text(parameter, text);
+    return Status::ok();
   }
-  if (value.type() == SLUICE_INT64) {
-    texts_.push_back(std::to_string(*value.int64()));
-    statement->bind_text(parameter, texts_.back());
-  } else {
-    statement->bind_text(parameter, value.text());
+  const auto refused = [&](const char* why) {
+    return Status::bad_record("the number " + std::string(text.substr(0, 80)) + " " + why + "; a TEXT column keeps it");
+  };
+  if (whole_numbers && number->is_whole()) {
+    const auto whole = number->int64();
+    if (!whole) return refused("does not fit into 64 bits");
+    statement->bind_integer(parameter, *whole);
+    return Status::ok();
   }
+  const auto real = number->real();
+  if (!real) return refused("would be rounded, or become infinite or zero");
+  statement->bind_real(parameter, *real);
   return Status::ok();
 }
 

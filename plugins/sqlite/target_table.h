@@ -74,17 +74,23 @@ class TargetTable {
   std::string type_of(const std::string& column) const;
   // Empty *missing: the table is there and fits.
   Status compare(const TableSchema& schema, Names* missing) const;
+  Status has_room_for(const Database& db, const Names& missing) const;
   Status bring_about(const Database& db, const TableSchema& schema);
   Status create(const Database& db, const TableSchema& schema);
   Status add_columns(const Database& db, const Names& columns);
 
-  bool is_column(std::string_view member) const { return member != rules_->table_field && member != rules_->key_field; }
+  // A member without a name is none of the two, also where there are no such members.
+  bool is_column(std::string_view member) const {
+    return member.empty() || (member != rules_->table_field && member != rules_->key_field);
+  }
   Status key_for(const Value& row, Names* key) const;
   Shape* find_shape(const Value& row);
   Status make_shape(const Database& db, const Value& row, Shape** out);
   Status prepare_for(const Database& db, const Names& columns, const Names& key);
+  Status put_and_look_again(const Database& db, const Value& row);
   Status put_once(const Database& db, const Value& row, int* result);
   Status bind(Statement* statement, int parameter, Affinity affinity, const Value& value);
+  static Status bind_text_of_number(Statement* statement, int parameter, Affinity affinity, std::string_view text);
   Status refused() const;
 
   const TableRules* rules_;
@@ -92,6 +98,7 @@ class TargetTable {
   std::optional<TableSchema> schema_;  // the newest that succeeded
   std::string quarantine_;             // the reason; empty: none
   bool loaded_ = false, exists_ = false, is_view_ = false;
+  bool was_changed_ = false;               // made or given columns since the row at hand came
   std::map<std::string, Column> columns_;  // by folded name
   Names primary_key_;
   std::vector<Names> unique_keys_;              // folded and sorted, the primary key among them

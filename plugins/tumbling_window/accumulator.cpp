@@ -88,8 +88,7 @@ std::string Accumulator::read(std::string_view text, std::string_view options, s
   constexpr const char* kBroken = "window state cannot be read";
   if (next_word(&text) != kFormat) return kBroken;
   if (next_word(&text) != options)
-    return "its window state was written with other options (size, offset, zone, group_by or aggregates). Set them "
-           "back, or give up the open windows";
+    return kOtherOptions;
   if (!read_int(next_word(&text), &window.start) || !read_int(next_word(&text), &window.end)) return kBroken;
   const std::string_view emitted = next_word(&text);
   version = kNeverEmitted;
@@ -99,7 +98,7 @@ std::string Accumulator::read(std::string_view text, std::string_view options, s
   changed = flag == "1";
   cells.assign(aggregates, Cell());
   for (Cell& cell : cells)
-    if (!read_int(next_word(&text), &cell.count) || !cell.number.read(next_word(&text))) return kBroken;
+    if (!read_int(next_word(&text), &cell.count) || !cell.number.read(next_word(&text), ExactNumber::kMostDigitsOfSum)) return kBroken;
   return text.empty() ? std::string() : kBroken;
 }
 

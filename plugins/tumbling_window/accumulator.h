@@ -23,6 +23,9 @@ struct Argument {
 };
 
 inline constexpr int64_t kNeverEmitted = INT64_MIN;
+inline constexpr const char* kOtherOptions =
+    "its window state was written with other options (size, offset, zone, group_by or aggregates). Set them back, or give up the "
+    "open windows with --drop-state and the operator's id";
 
 // A plain value; owned by the table that keeps it.
 struct Accumulator {

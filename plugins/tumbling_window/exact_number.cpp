@@ -40,7 +40,7 @@ size_t digits_at(std::string_view text, size_t at) {
 
 }  // namespace
 
-bool ExactNumber::read(std::string_view text) {
+bool ExactNumber::read(std::string_view text, int most_before_point) {
   size_t at = 0;
   const bool negative = !text.empty() && text[0] == '-';
   if (negative) ++at;
@@ -68,7 +68,7 @@ bool ExactNumber::read(std::string_view text) {
   if (at != text.size()) return false;
 
   if (exponent != 0 || digits.size() + fraction.size() > kMostSmallDigits)
-    return read_long(digits, fraction, exponent, negative);
+    return read_long(digits, fraction, exponent, negative, most_before_point);
   int64_t value = 0;
   for (const char c : digits) value = value * 10 + (c - '0');
   for (const char c : fraction) value = value * 10 + (c - '0');
@@ -78,10 +78,11 @@ bool ExactNumber::read(std::string_view text) {
   return true;
 }
 
-bool ExactNumber::read_long(std::string_view digits, std::string_view fraction, int exponent, bool negative) {
-  if (digits.size() > kMostDigits || fraction.size() > kMostDigits) return false;
+bool ExactNumber::read_long(std::string_view digits, std::string_view fraction, int exponent, bool negative,
+                            int most_before_point) {
+  if (digits.size() > static_cast<size_t>(most_before_point) || fraction.size() > kMostDigits) return false;
   const int scale = static_cast<int>(fraction.size()) - exponent;
-  if (scale > kMostDigits || static_cast<int>(digits.size()) + exponent > kMostDigits) return false;
+  if (scale > kMostDigits || static_cast<int>(digits.size()) + exponent > most_before_point) return false;
   std::string all;
   all.append(digits).append(fraction);
   if (scale < 0) all.append(static_cast<size_t>(-scale), '0');

@@ -14,14 +14,17 @@ namespace sluice::tumbling_window {
 // used because it is exact at any size, header-only, and needs no allocation below 128 bits.
 class ExactNumber {
  public:
-  // Numbers are refused when written out they would have more digits than this before the point, or behind it.
-  static constexpr int kMostDigits = 1000;
+  // Numbers are refused when written out they would have more digits than this before the point, or behind it: a result
+  // must not be longer than a number that another operator takes, 255 characters.
+  static constexpr int kMostDigits = 100;
+  // What a sum of as many of them as there can be rows may have before the point.
+  static constexpr int kMostDigitsOfSum = kMostDigits + 20;
 
   ExactNumber() = default;
   explicit ExactNumber(int64_t value) : small_(value) {}
 
   // Reads a JSON number, exponents included. False: it is none, or it is too long.
-  bool read(std::string_view text);
+  bool read(std::string_view text, int most_before_point = kMostDigits);
   // The scale of a sum is the larger one of the two.
   void add(const ExactNumber& other);
   // < 0, 0, > 0. 2.0 and 2.00 are equal.
@@ -35,7 +38,7 @@ class ExactNumber {
 
  private:
   using Big = boost::multiprecision::cpp_int;
-  bool read_long(std::string_view digits, std::string_view fraction, int exponent, bool negative);
+  bool read_long(std::string_view digits, std::string_view fraction, int exponent, bool negative, int most_before_point);
   Big unscaled() const { return big_ ? *big_ : Big(small_); }
   void widen_to(int scale);
 

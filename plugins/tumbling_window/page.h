@@ -26,13 +26,14 @@ window.
 | `avg(field)` | six digits more behind the point than the sum, halves away from zero |
 
 Missing and null values are left out, as in SQL; `sum`, `min`, `max` and `avg` of none are null. Texts that hold a number count
-as numbers. A row with anything else in an aggregated field goes to the dead letters. Numbers may have up to 1000 digits before
-the point and 1000 behind it; nothing is rounded.
+as numbers. A row with anything else in an aggregated field goes to the dead letters. Numbers may have up to 100 digits before
+the point and 100 behind it; nothing is rounded.
 
 `version_column` is the wall clock in ms at which the row came out, and always larger than that of an earlier row for the same window
 and group, also when the clock was set back: `ReplacingMergeTree` and upserts keep the right one.
 
-Values that differ in how they are written (`1`, `1.0`, `"1"`) are different groups. Missing and null are one group.
+Values that differ in how they are written (`1`, `1.0`, `"1"`) are different groups. Missing and null are one group. A sink whose key columns are
+texts (`sqlite.sink`) does not tell the number `1` from the text `"1"`: the rows of two such groups write over each other there.
 
 ### Where windows begin
 
@@ -44,13 +45,20 @@ reach over the change. The machine's own zone never matters.
 ### Late rows
 
 A row is late when the watermark had passed its window's end before the row came: this depends on the order of the rows
-only, not on where batches end. `late: drop` counts it (`late_dropped`), `late: dead_letter` puts it there with the reason, `late: output`
+only, not on where batches end. Between several splits (files, partitions) there is no order, and after a kill they may be read in another one:
+which rows are late may then differ from an undisturbed run. One split, or enough `out_of_order`, rules that out. `late: drop` counts it (`late_dropped`), `late: dead_letter` puts it there with the reason, `late: output`
 passes it on as it is on the output `late` (`input: ID.late`).
+
+### The end of the input
+
+Input that ends closes every window. What the watermark itself had not closed yet is kept in the last checkpoint: when a later run is given more
+rows for such a window, a corrected result with a larger version comes out, as if it had been one run.
 
 ### Idle sources
 
 The last window stays open while no newer row comes. With `close_windows_when_idle: 30s` a window is also closed when all sources have
-been idle for so long and the wall clock is as far past its end (with `key:`, within another such span). Its state is kept
+been idle for so long and the wall clock is as far past its end (with `key:`, within another such span). A source is idle once it has
+given nothing for the `idle_timeout` of its `event_time:` (30s): after the last row it takes both, one after the other. Its state is kept
 until the watermark passes its end; if a row comes for it after all, a corrected result with a larger version comes out when
 it is closed next.
 

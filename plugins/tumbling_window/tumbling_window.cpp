@@ -101,6 +101,9 @@ Status TumblingWindow::configure(Needs& needs) {
   }
   if (const std::string problem = check_columns(); !problem.empty()) return Status::fatal(problem);
 
+  needs.event_time("windows are made by it");
+  if (config().close_windows_when_idle) needs.idleness("`close_windows_when_idle` waits for all sources to be");
+  needs.outputs(config().late == Late::kOutput ? output_ports() : std::vector<std::string>());
   assigner_.emplace(config().size.count(), config().offset.count(), &zone_);
   fingerprint_ = options_fingerprint();
   arguments_.assign(aggregates_.size(), Argument());
@@ -153,11 +156,28 @@ Status TumblingWindow::open() {
   keyed_.reset(fingerprint_, !config().group_by.empty(), static_cast<size_t>(config().windows_in_memory));
   window_ = Window();
   idle_since_ = SLUICE_NO_TIME;
+  SLUICE_CHECK_OK(check_keyed_options());
   return global_.load(role(), lane(), fingerprint_);
+}
+
+Status TumblingWindow::check_keyed_options() {
+  const std::string own = std::to_string(lane());
+  keyed_options_stored_ = has_keyed_ = false;
+  bool others = false;
+  SLUICE_CHECK_OK(keyed_options_.scan([&](std::string_view lane, const std::string& options) {
+    others = others || options != fingerprint_;
+    keyed_options_stored_ = keyed_options_stored_ || lane == own;
+    return true;
+  }));
+  return others ? Status::fatal(kOtherOptions) : Status::ok();
 }
 
 Status TumblingWindow::prepare(uint64_t) {
   SLUICE_CHECK_OK(global_.save());
+  if (has_keyed_ && !keyed_options_stored_) {
+    SLUICE_CHECK_OK(keyed_options_.put(std::to_string(lane()), fingerprint_));
+    keyed_options_stored_ = true;
+  }
   return keyed_.save();
 }
 
@@ -165,6 +185,7 @@ Status TumblingWindow::process(const Batch& in, Output& out) {
   const bool keyed = in.raw().key != nullptr && role() == SLUICE_ROLE_COMPLETE;
   // State first: were it not to be had, the batch would come again, and nothing may have been added of it.
   if (keyed) {
+    has_keyed_ = true;
     keyed_.shrink();
     SLUICE_CHECK_OK(load_keyed(in));
   }
@@ -228,7 +249,7 @@ std::string TumblingWindow::read_arguments(const Batch& in, uint32_t row) {
     const std::string shown =
         value.text().empty() ? value.type_name() : "`" + std::string(value.text().substr(0, 40)) + "`";
     return text_of(aggregates_[i]) + ": " + shown + " is not a number" +
-           (value.is_number() ? " of at most 1000 digits" : "");
+           (value.is_number() ? " of at most " + std::to_string(ExactNumber::kMostDigits) + " digits before the point and behind it" : "");
   }
   return {};
 }
@@ -277,7 +298,7 @@ Status TumblingWindow::merge_row(const Batch& in, uint32_t row) {
 }
 
 Status TumblingWindow::on_watermark(int64_t watermark, Output& out) {
-  global_.emit_until(watermark, after_emitting(false),
+  global_.emit_until(watermark, after_emitting(watermark == SLUICE_END_OF_TIME),
                      [&](std::string_view group, Accumulator& a) { emit(group, a, out); });
   report();
   return Status::ok();
@@ -296,9 +317,10 @@ Status TumblingWindow::on_idle(bool idle, int64_t since, Output& out) {
   return Status::ok();
 }
 
-GlobalWindows::Then TumblingWindow::after_emitting(bool idle) const {
+// `may_get_rows`: sources are idle, or the input has ended and a later run may be given more.
+GlobalWindows::Then TumblingWindow::after_emitting(bool may_get_rows) const {
   if (role() == SLUICE_ROLE_PARTIAL) return GlobalWindows::Then::kHandedOn;
-  return idle ? GlobalWindows::Then::kKeep : GlobalWindows::Then::kClosed;
+  return may_get_rows ? GlobalWindows::Then::kKeep : GlobalWindows::Then::kClosed;
 }
 
 bool TumblingWindow::idle_closes(const Window& window) const {
@@ -310,10 +332,15 @@ Status TumblingWindow::on_timer(uint32_t clock, std::string_view key, int64_t at
   std::vector<KeyedWindows::Slot*> slots;
   if (clock == SLUICE_CLOCK_EVENT) {
     SLUICE_CHECK_OK(keyed_.of_key(key, true, at, &slots));
-    for (KeyedWindows::Slot* slot : slots)
-      if (slot->accumulator.changed) emit(slot->group, slot->accumulator, out);
+    for (KeyedWindows::Slot* slot : slots) {
+      if (!slot->accumulator.changed) continue;
+      emit(slot->group, slot->accumulator, out);
+      slot->accumulator.changed = false;
+      slot->dirty = true;
+    }
     report();
-    return keyed_.forget(key, slots);
+    // A later run may be given more rows.
+    return watermark() == SLUICE_END_OF_TIME ? set_timer(SLUICE_CLOCK_EVENT, key, at, kCloseTag) : keyed_.forget(key, slots);
   }
   if (!config().close_windows_when_idle) return Status::ok();  // the option was taken away since the timer was set
   SLUICE_CHECK_OK(keyed_.of_key(key, false, 0, &slots));

@@ -62,6 +62,7 @@ class TumblingWindow final : public Transform<WindowConfig> {
   Status merge_row(const Batch& in, uint32_t row);
   Status handle_late(const Batch& in, uint32_t row, const Window& window, Output& out);
   Status load_keyed(const Batch& in);
+  Status check_keyed_options();
   // Empty, or why the row is refused.
   std::string read_window(const Batch& in, uint32_t row);
   std::string read_group(const Batch& in, uint32_t row);
@@ -70,7 +71,7 @@ class TumblingWindow final : public Transform<WindowConfig> {
   void emit(std::string_view group, Accumulator& accumulator, Output& out);
   void emit_result(std::string_view group, Accumulator& accumulator, Output& out);
   void emit_partial(std::string_view group, const Accumulator& accumulator, Output& out) const;
-  GlobalWindows::Then after_emitting(bool idle) const;
+  GlobalWindows::Then after_emitting(bool may_get_rows) const;
   // The window may be closed on the wall clock.
   bool idle_closes(const Window& window) const;
   Status set_timers(std::string_view key, const Accumulator& accumulator, bool created) const;
@@ -90,6 +91,10 @@ class TumblingWindow final : public Transform<WindowConfig> {
 
   OperatorState<std::string> state_{this, "windows", StateOptions().format(1, 1)};
   MapState<std::string> keyed_state_{this, "keyed_windows", StateOptions().format(1, 1)};
+  // Of each lane with keyed windows the options they were counted with: those windows are read when their keys come, and
+  // other options have to be refused before that.
+  OperatorState<std::string> keyed_options_{this, "keyed_options", StateOptions().format(1, 1)};
+  bool keyed_options_stored_ = false, has_keyed_ = false;
   GlobalWindows global_{&state_, &aggregates_};
   KeyedWindows keyed_{&keyed_state_, &aggregates_};
 

@@ -1,5 +1,8 @@
-/* Compiles when abi.h is clean C11; says what must never change. */
+/* Compiles when abi.h and the extensions are clean C11; says what must never change. */
 #include "sluice/abi.h"
+#include "sluice/ext/added_splits.h"
+#include "sluice/ext/ended_splits.h"
+#include "sluice/ext/plan.h"
 
 _Static_assert(sizeof(sluice_str) == 16, "sluice_str is frozen");
 _Static_assert(sizeof(sluice_value) == 24, "sluice_value is frozen");

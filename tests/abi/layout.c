@@ -156,6 +156,7 @@ int main(void) {
   FIELD(sluice_operator_vtbl, poll);
   FIELD(sluice_operator_vtbl, describe_position);
   FIELD(sluice_operator_vtbl, get_extension);
+  FIELD(sluice_operator_vtbl, check);
   STRUCT(sluice_host);
   FIELD(sluice_host, struct_size);
   FIELD(sluice_host, abi_minor);

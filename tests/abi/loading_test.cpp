@@ -10,6 +10,7 @@
 #include "plugin/library.h"
 #include "plugin/registry.h"
 #include "test_plugins.h"
+#include "../support/temp_folder.h"
 
 namespace fs = std::filesystem;
 using sluice::plugin::PluginRegistry;
@@ -35,18 +36,12 @@ void check_refused(const std::string& name, const std::string& reason) {
   CHECK(seen.status().message() == file + ": " + reason);
 }
 
-struct TempFolder {
-  fs::path path = fs::temp_directory_path() / ("sluice-abi-test-" + std::to_string(::getpid()));
-  TempFolder() { fs::create_directories(path); }
-  ~TempFolder() { fs::remove_all(path); }
-};
-
 }  // namespace
 
 TEST_CASE("plugins that are refused") {
   check_refused("missing_symbol", "it has no symbol sluice_module_v0, so it is no Sluice plugin");
-  check_refused("other_major", "it exports sluice_module_v1, this host speaks ABI 0.1 and needs sluice_module_v0");
-  check_refused("other_minor", "module \"newer\" 3.1 was built for plugin ABI 0.2, this host speaks 0.1: build it again with the SDK that belongs to this host");
+  check_refused("other_major", "it exports sluice_module_v1, this host speaks ABI 0.2 and needs sluice_module_v0");
+  check_refused("other_minor", "module \"newer\" 3.1 was built for plugin ABI 0.3, this host speaks 0.2: build it again with the SDK that belongs to this host");
   check_refused("null_module", "sluice_module_v0() gave no module description");
   check_refused("short_struct", "the module description is too short: 8 bytes, at least 104 are needed");
   check_refused("short_operator", "module \"short-operator\" 1: the description of an operator is too short: 128 bytes, at least 136 are needed");
@@ -55,18 +50,18 @@ TEST_CASE("plugins that are refused") {
 }
 
 TEST_CASE("files that are no libraries") {
-  TempFolder folder;
-  const std::string text = (folder.path / "text.so").string(), dangling = (folder.path / "dangling.so").string();
+  const sluice::tests::TempFolder folder;
+  const std::string text = (fs::path(folder.path()) / "text.so").string(), dangling = (fs::path(folder.path()) / "dangling.so").string();
   std::ofstream(text) << "this is no library at all, only a text that is long enough to have a header";
   fs::create_symlink("nowhere", dangling);
   PluginRegistry registry;
   CHECK(registry.load_file(text).message() == text + ": cannot be loaded: " + text + ": invalid ELF header");
-  CHECK(registry.load_folders({folder.path.string(), "/nonexistent"}).message() ==
+  CHECK(registry.load_folders({folder.path(), "/nonexistent"}).message() ==
         dangling + ": No such file or directory\n" + text + ": cannot be loaded: " + text + ": invalid ELF header\n" +
             "/nonexistent: this plugin folder cannot be read: No such file or directory");
   const sluice::plugin::PluginCatalog catalog(registry);
   CHECK(catalog.failed_modules().size() == 4);
-  CHECK(catalog.searched_folders() == std::vector<std::string>{folder.path.string(), "/nonexistent"});
+  CHECK(catalog.searched_folders() == std::vector<std::string>{folder.path(), "/nonexistent"});
 }
 
 TEST_CASE("two plugins with one operator") {
@@ -79,11 +74,11 @@ TEST_CASE("two plugins with one operator") {
 }
 
 TEST_CASE("one library under two names is loaded once") {
-  TempFolder folder;
-  fs::create_symlink(bad_plugin("twice_a"), folder.path / "a.so");
-  fs::create_symlink(bad_plugin("twice_a"), folder.path / "b.so");
+  const sluice::tests::TempFolder folder;
+  fs::create_symlink(bad_plugin("twice_a"), fs::path(folder.path()) / "a.so");
+  fs::create_symlink(bad_plugin("twice_a"), fs::path(folder.path()) / "b.so");
   PluginRegistry registry;
-  REQUIRE(registry.load_folders({folder.path.string(), folder.path.string()}).is_ok());
+  REQUIRE(registry.load_folders({folder.path(), folder.path()}).is_ok());
   CHECK(registry.modules().size() == 1);
   CHECK(registry.operators().size() == 1);
   CHECK(registry.folders().size() == 1);
@@ -116,7 +111,7 @@ TEST_CASE("a plugin is described without being loaded here") {
   CHECK(d.version == "1.0.0");
   CHECK(d.vendor.empty());
   CHECK(d.build.find("C++ SDK") == 0);
-  CHECK(d.abi == "0.1");
+  CHECK(d.abi == "0.2");
   REQUIRE(d.operators.size() == 1);
   CHECK(d.operators[0].type == "test.throws");
   CHECK(d.operators[0].kind == "transform");

@@ -1,7 +1,9 @@
 #!/bin/bash
-# install_test.sh BUILD_DIR SOURCE_DIR SLUICE CXX
+# install_test.sh BUILD_DIR SOURCE_DIR CXX
 set -euo pipefail
-build=$1 source=$2 sluice=$3 cxx=$4
+build=$1 source=$2 cxx=$3
+# Nothing of the caller's may help the installed program to find its plugins.
+unset SLUICE_PLUGIN_PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -40,7 +42,17 @@ symbols=$(nm -D --defined-only build/libfirst_seen.so | awk '{print $3}')
 echo "== run its test"
 ctest --test-dir build --output-on-failure > "$work/ctest.log" || { cat "$work/ctest.log"; fail "the template's test"; }
 
-echo "== run its pipeline"
+echo "== install the program with its plugins"
+cmake --install "$build" --prefix "$work/all" > "$work/install-all.log"
+sluice=$work/all/bin/sluice
+for plugin in "$build"/lib/sluice/plugins/*.so; do
+  [ -f "$work/all/lib/sluice/plugins/${plugin##*/}" ] || fail "${plugin##*/} is not installed"
+done
+"$sluice" plugins > "$work/plugins.log" || { cat "$work/plugins.log"; fail "an installed plugin does not load"; }
+[ "$("$sluice" sdk path)" = "$work/all/share/sluice" ] || fail "sluice sdk path: $("$sluice" sdk path)"
+diff -r "$template" "$("$sluice" sdk path)/template" || fail "the program's template is not the SDK's"
+
+echo "== run its pipeline with the installed program alone"
 "$sluice" validate pipeline.yaml
 "$sluice" run pipeline.yaml
 cat out/*.jsonl | sort > "$work/rows"

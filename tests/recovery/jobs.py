@@ -48,9 +48,9 @@ class Job:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
 
-    def start(self, parallelism, interval="100ms", batch_rows=256, failpoint=None, arguments=()):
+    def start(self, parallelism, interval="100ms", batch_rows=256, failpoint=None, until="end", arguments=()):
         env = dict(os.environ, KAFKA=self.kafka, TOPIC=self.topic, OUT=str(self.folder), PARALLELISM=str(parallelism),
-                   INTERVAL=interval, BATCH_ROWS=str(batch_rows), CONFIG=str(self.data / "dim_config.jsonl"))
+                   INTERVAL=interval, BATCH_ROWS=str(batch_rows), UNTIL=until, CONFIG=str(self.data / "dim_config.jsonl"))
         if failpoint:
             env["SLUICE_FAILPOINT"] = failpoint
         log = open(self.folder / "run.log", "ab")

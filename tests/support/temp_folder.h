@@ -30,8 +30,13 @@ class TempFolder {
 
   const std::string& path() const { return folder_; }
   std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  std::string operator/(std::string_view name) const { return path(name); }
 
-  void write(std::string_view name, std::string_view content) const { put(name, content, std::ios::trunc); }
+  // Gives its path.
+  std::string write(std::string_view name, std::string_view content) const {
+    put(name, content, std::ios::trunc);
+    return path(name);
+  }
   void append(std::string_view name, std::string_view content) const { put(name, content, std::ios::app); }
   std::string read(std::string_view name) const {
     std::ifstream in(path(name), std::ios::binary);

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/listener.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "state/rocksdb/lane_database_impl.h"
 #include "state/rocksdb/lane_meta.h"
@@ -29,16 +30,6 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 };
 
-// RocksDB would look every few seconds whether there is space again, and refuse Resume() meanwhile. The next checkpoint
-// asks anyway (Impl::resume).
-class NoOwnRecovery final : public rocksdb::EventListener {
- public:
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
-                            bool* recover) override {
-    *recover = false;
-  }
-};
-
 rocksdb::Slice slice(std::string_view v) { return {v.data(), v.size()}; }
 std::string_view view(const rocksdb::Slice& s) { return {s.data(), s.size()}; }
 
@@ -49,7 +40,6 @@ rocksdb::DBOptions database_options(StateResources::Impl& resources) {
   o.create_if_missing = true;
   o.write_buffer_manager = resources.write_buffers;
   o.info_log = std::make_shared<NoLog>();
-  o.listeners.push_back(std::make_shared<NoOwnRecovery>());
   o.max_bgerror_resume_count = 0;
   o.max_open_files = 256;
   o.max_background_jobs = 2;
@@ -106,7 +96,9 @@ Families::~Families() {
 base::Status open_families(const std::string& dir, bool read_only, StateResources::Impl& resources,
                            const LaneOptions& options, const std::shared_ptr<LaneTime>& time, Families* families) {
   const std::string what = "state in " + dir;
-  const rocksdb::DBOptions db_options = database_options(resources);
+  rocksdb::DBOptions db_options = database_options(resources);
+  families->errors = std::make_shared<BackgroundErrors>();
+  db_options.listeners.push_back(families->errors);
   std::vector<std::string> names;
   std::error_code ec;
   if (fs::exists(fs::path(dir) / "CURRENT", ec)) {
@@ -168,8 +160,29 @@ base::Status LaneDatabase::Impl::fail(const rocksdb::Status& status) {
 
 base::Status LaneDatabase::Impl::resume() {
   if (!must_resume) return base::Status::ok();
+  families.errors->forget();
   if (auto s = db().Resume(); !s.ok()) return to_status(s, what);
   must_resume = false;
+  return base::Status::ok();
+}
+
+// Once a full disk was met, RocksDB 7.8 does not wait for its flushes any more: they say OK while a memtable is still
+// being written, and a checkpoint would be made without it.
+base::Status LaneDatabase::Impl::flush_memtables() {
+  std::vector<rocksdb::ColumnFamilyHandle*> all;
+  for (const auto& [name, handle] : families.handles) all.push_back(handle);
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;  // its caller is the only one that writes
+  if (auto s = db().Flush(options, all); !s.ok()) return fail(s);
+  const auto is_written = [&](rocksdb::ColumnFamilyHandle* family) {
+    uint64_t waiting = 0;
+    db().GetIntProperty(family, rocksdb::DB::Properties::kNumImmutableMemTable, &waiting);
+    return waiting == 0;
+  };
+  while (!std::all_of(all.begin(), all.end(), is_written)) {
+    if (const rocksdb::Status s = families.errors->last(); !s.ok()) return fail(s);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return base::Status::ok();
 }
 
@@ -366,6 +379,7 @@ base::Status LaneDatabase::snapshot(const std::string& dir, std::vector<Snapshot
   std::error_code ec;
   if (fs::exists(dir, ec)) return base::Status::bug(fmt::format("a snapshot in {} was asked for, which exists", dir));
   SLUICE_TRY(impl_->resume());
+  SLUICE_TRY(impl_->flush_memtables());
   rocksdb::Checkpoint* raw = nullptr;
   rocksdb::Status s = rocksdb::Checkpoint::Create(&impl_->db(), &raw);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);

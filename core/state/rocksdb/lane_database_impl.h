@@ -1,8 +1,10 @@
 #pragma once
 #include <rocksdb/db.h>
+#include <rocksdb/listener.h>
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,33 @@
 
 namespace sluice::state {
 
+// What goes wrong in RocksDB's own threads. RocksDB would look every few seconds whether there is space again, and
+// refuse Resume() meanwhile: that is left to the next checkpoint (LaneDatabase::Impl::resume). Shared by a database and
+// its owner; thread-safe.
+class BackgroundErrors final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* recover) override {
+    *recover = false;
+  }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status* error) override {
+    const std::lock_guard guard(mutex_);
+    last_ = *error;
+  }
+  rocksdb::Status last() const {
+    const std::lock_guard guard(mutex_);
+    return last_;
+  }
+  void forget() {
+    const std::lock_guard guard(mutex_);
+    last_ = rocksdb::Status::OK();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  rocksdb::Status last_;
+};
+
 rocksdb::DBOptions database_options(StateResources::Impl& resources);
 rocksdb::ColumnFamilyOptions family_options(StateResources::Impl& resources, const StateDecl* decl,
                                             const std::shared_ptr<LaneTime>& time);
@@ -18,6 +47,7 @@ rocksdb::WriteOptions write_options();
 
 // An open database with its column families by name.
 struct Families {
+  std::shared_ptr<BackgroundErrors> errors;
   std::unique_ptr<rocksdb::DB> db;
   std::map<std::string, rocksdb::ColumnFamilyHandle*> handles;
 
@@ -48,6 +78,7 @@ struct LaneDatabase::Impl {
   rocksdb::DB& db() const { return *families.db; }
   base::Status fail(const rocksdb::Status& status);
   base::Status resume();
+  base::Status flush_memtables();  // then SST files have everything
   base::Status write_records();
 };
 

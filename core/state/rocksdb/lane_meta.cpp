@@ -135,7 +135,7 @@ base::Result<StateMatch> match_states(const std::map<std::string, StoredState>& 
       match.dropped_families.push_back(family);
       continue;
     }
-    const auto now = std::find_if(options.states.begin(), options.states.end(), [&](const StateDecl& decl) {
+    const auto now = std::find_if(options.states.begin(), options.states.end(), [&state = state](const StateDecl& decl) {
       return decl.operator_id == state.decl.operator_id && decl.name == state.decl.name;
     });
     if (now == options.states.end()) {

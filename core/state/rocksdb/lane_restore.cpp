@@ -41,6 +41,22 @@ std::string_view timer_operator(std::string_view key) {
   return key.substr(0, size);
 }
 
+bool has_value(std::string_view entry, std::string_view value) {
+  Envelope envelope;
+  std::string_view its;
+  return Envelope::read(entry, &envelope, &its) && its == value;
+}
+
+base::Status two_values(const StateDecl& decl, std::string_view name) {
+  std::string shown(name);
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  return base::Status::fatal(fmt::format(
+      "operator \"{0}\", state \"{1}\": two lanes of the checkpoint have the entry \"{2}\" with different values, and one lane would take "
+      "over both. Start with as many lanes as the checkpoint has, or give the state up with --drop-state {0}/{1}",
+      decl.operator_id, decl.name, shown));
+}
+
 }  // namespace
 
 StateResources::StateResources(StateResourcesOptions options) : impl_(std::make_unique<Impl>()) {
@@ -145,10 +161,16 @@ base::Status LaneDatabase::import(const LaneSource& source, bool take_broadcast,
       }
       if (decl.kind == StateKind::kOperator) {
         bool there = false;
+        bool same = false;
         one[0] = key;
         if (failed.is_ok()) failed = writer.commit();
-        if (failed.is_ok()) failed = get_many(table, one, [&](size_t, std::string_view) { there = true; });
-        if (there) ++report->operator_key_collisions;
+        if (failed.is_ok()) {
+          failed = get_many(table, one, [&](size_t, std::string_view other) {
+            there = true;
+            same = has_value(other, value);
+          });
+        }
+        if (failed.is_ok() && there && !same) failed = two_values(decl, key);
         if (there || !failed.is_ok()) return false;
       }
       ++report->entries_copied;

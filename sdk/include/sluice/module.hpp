@@ -2,8 +2,9 @@
 //
 //   SLUICE_MODULE("acme-first-seen", "1.0.0", FirstSeen, OtherOperator)
 //
-// An operator class needs, as static members: kType, kVersion, kSummary (const char*), options(); optional: kDoc,
-// kFlags, output_ports().
+// An operator class needs, as static members: kType (what YAML writes after `use:`), kVersion, kSummary (one line; const char*
+// all), options(); optional: kDoc (Markdown), kFlags (SLUICE_OP_*), output_ports() (names of the outputs after the first).
+// It is made by its default constructor, also to be asked for its states only: that constructor opens nothing.
 #pragma once
 #include <deque>
 #include <memory>
@@ -11,6 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "sluice/ext/added_splits.h"
+#include "sluice/ext/ended_splits.h"
+#include "sluice/ext/plan.h"
 #include "sluice/operator.hpp"
 
 namespace sluice::detail {
@@ -153,6 +157,15 @@ class Binding {
     t.close = [](void* s, sluice_error* e) { return guard(e, [&] { return op(s).close(); }); };
     t.prepare = [](void* s, uint64_t n, sluice_error* e) { return guard(e, [&] { return op(s).prepare(n); }); };
     t.commit = [](void* s, uint64_t n, sluice_error* e) { return guard(e, [&] { return op(s).commit(n); }); };
+    // The type of &Op::check names the class that has it.
+    if constexpr (!std::is_same_v<decltype(&Op::check), Status (Operator<Config>::*)(Problems&)>) {
+      t.check = [](void* s, sluice_report report, void* user, sluice_error* e) {
+        return guard(e, [&] {
+          Problems problems(report, user);
+          return op(s).check(problems);
+        });
+      };
+    }
     if constexpr (Op::kKind == SLUICE_TRANSFORM) {
       t.process = [](void* s, uint32_t port, const sluice_batch* in, uint32_t*, sluice_error* e) {
         return guard(e, [&] {
@@ -213,10 +226,14 @@ class Binding {
       };
       t.assign = [](void* s, const sluice_split* const* splits, size_t count, sluice_error* e) {
         return guard(e, [&] {
+          const sluice_context* context = op(s).context();
+          const auto* history = static_cast<const sluice_added_splits*>(
+              context->host->get_extension(context->host, str(std::string_view(SLUICE_EXT_ADDED_SPLITS))));
           std::vector<AssignedSplit> given;
           for (size_t i = 0; i < count; ++i)
             given.push_back({splits[i]->index, std::string(view(splits[i]->id)), splits[i]->position.data != nullptr,
-                             std::string(view(splits[i]->position))});
+                             std::string(view(splits[i]->position)),
+                             SLUICE_HAS(history, sluice_added_splits, is_added) && history->is_added(context, splits[i]->index) != 0});
           return op(s).assign(given);
         });
       };
@@ -230,7 +247,30 @@ class Binding {
         });
       };
     }
+    t.get_extension = [](void*, sluice_str id) { return extension(view(id)); };
     return t;
+  }
+  static const void* extension(std::string_view id) {
+    if (id == SLUICE_EXT_PLAN) {
+      static const sluice_plan plan = {sizeof(sluice_plan), 0, [](void* s, sluice_plan_facts* out, sluice_error* e) {
+                                         return guard(e, [&] {
+                                           op(s).tell_planner(out);
+                                           return Status::ok();
+                                         });
+                                       }};
+      return &plan;
+    }
+    if constexpr (Op::kKind == SLUICE_SOURCE) {
+      static const sluice_ended_splits ended_splits = {
+          sizeof(sluice_ended_splits), 0, [](void* s, sluice_str split, uint32_t* yes, sluice_error* e) {
+            return guard(e, [&] {
+              *yes = op(s).may_have_grown(view(split)) ? 1 : 0;
+              return Status::ok();
+            });
+          }};
+      if (id == SLUICE_EXT_ENDED_SPLITS) return &ended_splits;
+    }
+    return nullptr;
   }
 };
 
@@ -257,7 +297,8 @@ const sluice_module* module(const char* name, const char* version, const char* v
 
 }  // namespace sluice::detail
 
-// Once in each shared library. The only symbol that it exports.
+// Once in each shared library. The only symbol that it exports. `name` and `version` (of the library, not of its operators) are
+// shown by `sluice plugins` and in messages.
 #define SLUICE_MODULE(name, version, ...)                                                            \
   extern "C" __attribute__((visibility("default"))) const sluice_module* sluice_module_v0(void) {    \
     try {                                                                                            \

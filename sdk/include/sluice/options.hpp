@@ -7,7 +7,8 @@
 //             opt("mode", &Config::mode, {{"fast", Mode::kFast}, {"exact", Mode::kExact}}).def("fast").doc("…")};
 //   }
 //
-// The host parses and checks all of them before an instance is made; a plugin never sees YAML.
+// The host parses and checks all of them before an instance is made; a plugin never sees YAML. A member whose option is left
+// out and has no default keeps what Config's constructor gave it. Durations arrive as milliseconds, sizes as bytes.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -27,6 +28,7 @@ namespace sluice {
 struct Size {
   int64_t bytes = 0;
 };
+// In the order of the file.
 using StringMap = std::vector<std::pair<std::string, std::string>>;
 
 namespace detail {
@@ -78,6 +80,7 @@ template <class T> struct OptionType<std::optional<T>> {
 };
 }  // namespace detail
 
+// One option. Made by opt(); the functions below set one thing each and give the option back.
 template <class Config>
 struct Option {
   std::string name_text, default_yaml, unit_text, doc_text, example_text, since_text;
@@ -86,12 +89,17 @@ struct Option {
   std::vector<std::string> choice_names;
   std::function<void(Config&, const Value&)> set;
 
+  // A pipeline without it is refused.
   Option&& required() && { flags |= SLUICE_OPT_REQUIRED; return std::move(*this); }
+  // Its value is never shown.
   Option&& secret() && { flags |= SLUICE_OPT_SECRET; return std::move(*this); }
+  // Taken, with a warning.
   Option&& deprecated() && { flags |= SLUICE_OPT_DEPRECATED; return std::move(*this); }
+  // Comes after the others on the operator's page.
   Option&& advanced() && { flags |= SLUICE_OPT_ADVANCED; return std::move(*this); }
   // The default, as it would be written in YAML.
   Option&& def(std::string yaml) && { default_yaml = std::move(yaml); has_default = true; return std::move(*this); }
+  // For the documentation: the unit of a number, what the option does, a value as in YAML, the operator's version that has it.
   Option&& unit(std::string text) && { unit_text = std::move(text); return std::move(*this); }
   Option&& doc(std::string text) && { doc_text = std::move(text); return std::move(*this); }
   Option&& example(std::string yaml) && { example_text = std::move(yaml); return std::move(*this); }
@@ -100,6 +108,8 @@ struct Option {
 template <class Config>
 using Options = std::vector<Option<Config>>;
 
+// The option's type follows the member's: bool, int64_t, double, std::string, std::chrono::milliseconds, Size,
+// std::vector<std::string>, StringMap, or std::optional of one of them.
 template <class Config, class T>
 Option<Config> opt(std::string name, T Config::*member) {
   Option<Config> o;

@@ -4,8 +4,14 @@
 //
 // The host keeps the state, snapshots it at every checkpoint and restores it. On disk its identity is the
 // operator's YAML `id` and the state's name. [operator]
+//
+// All of it from open() on, in calls of the host. Keys and subkeys may hold any bytes; of keyed state the key is that of a row or
+// timer of this instance. put() writes or replaces, and begins the time to live anew, which get() does not. erase() of
+// what is not there is OK. Views that are given out live until the call into the operator returns. A Status that is not
+// OK (no space: retry; unreadable entry: fatal; more than 1 GiB: bad_record) is returned to the host.
 #pragma once
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,7 +23,8 @@
 namespace sluice {
 
 // How a type is written into state. Specialise it for your own types; change the state's format version when
-// the bytes change. Numbers are little-endian.
+// the bytes change. Numbers are little-endian. write() appends; read() gives false for bytes that it cannot read, which stops
+// the job with a message that names the state.
 template <class T, class = void>
 struct Codec;
 template <>
@@ -37,7 +44,7 @@ struct Codec<T, std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>>> 
 
 class StateOptions {
  public:
-  // Version of the values' bytes, and the oldest version that read() still understands.
+  // Version of the values' bytes, and the oldest version that read() still understands. Default: 1 and 1.
   StateOptions&& format(uint32_t version, uint32_t oldest_readable) && { format_ = version; compat_ = oldest_readable; return std::move(*this); }
   // The duration option that gives the time to live; `required`: a pipeline without one is refused.
   StateOptions&& ttl(std::string option, bool required = false) && { ttl_option_ = std::move(option); ttl_required_ = required; return std::move(*this); }
@@ -67,6 +74,7 @@ class StateOwner {
   std::vector<StateHandle*> handles_;
 };
 
+// One declared state: a member of its operator, in all instances in the same order.
 class StateHandle {
  public:
   StateHandle(StateOwner* owner, uint32_t kind, std::string name, StateOptions options)
@@ -104,14 +112,22 @@ class StateHandle {
   // visit(key, bytes) -> bool: false ends the scan.
   template <class F>
   Status scan_raw(std::string_view key, F&& visit) const {
+    struct Visit {
+      std::remove_reference_t<F>& visitor;
+      std::exception_ptr thrown;  // must not pass through the host
+    } visiting{visit, nullptr};
     const sluice_visit thunk = [](void* user, sluice_str k, sluice_str v) -> int32_t {
+      Visit& self = *static_cast<Visit*>(user);
       try {
-        return (*static_cast<std::remove_reference_t<F>*>(user))(view(k), view(v)) ? 1 : 0;
+        return self.visitor(view(k), view(v)) ? 1 : 0;
       } catch (...) {
+        self.thrown = std::current_exception();
         return 0;
       }
     };
-    return detail::call([&](sluice_error* e) { return ctx_->state_scan(ctx_, index_, str(key), thunk, &visit, e); });
+    Status s = detail::call([&](sluice_error* e) { return ctx_->state_scan(ctx_, index_, str(key), thunk, &visiting, e); });
+    if (visiting.thrown) std::rethrow_exception(visiting.thrown);
+    return s;
   }
   Status unreadable() const { return Status::fatal("state `" + name_ + "` holds bytes that this version of the operator cannot read"); }
   template <class V>
@@ -143,6 +159,7 @@ class ValueState final : public StateHandle {
  public:
   ValueState(StateOwner* owner, std::string name, StateOptions options = {})
       : StateHandle(owner, SLUICE_STATE_VALUE, std::move(name), std::move(options)) {}
+  // *found is false for what is absent or expired; *value is then as it was.
   Status get(std::string_view key, bool* found, V* value) const {
     std::string_view bytes;
     SLUICE_CHECK_OK(get_raw(key, {}, &bytes));
@@ -171,7 +188,8 @@ class MapState final : public StateHandle {
   }
   Status put(std::string_view key, std::string_view subkey, const V& value) const { return put_raw(key, subkey, encode(value)); }
   Status erase(std::string_view key, std::string_view subkey) const { return erase_raw(key, subkey); }
-  // visit(subkey, value) -> bool, in the order of the subkeys' bytes.
+  // visit(subkey, value) -> bool, in the order of the subkeys' bytes; false ends it. Those that exist at the call; visit may
+  // write to the state.
   template <class F>
   Status scan(std::string_view key, F&& visit) const {
     Status inner;
@@ -185,7 +203,7 @@ class MapState final : public StateHandle {
 };
 
 namespace detail {
-// A map without a key before it: broadcast and operator state.
+// A map without a key before it: broadcast and operator state. scan() is in the order of the keys' bytes, as MapState::scan.
 template <class V, uint32_t Kind>
 class PlainMapState : public StateHandle {
  public:
@@ -211,10 +229,12 @@ class PlainMapState : public StateHandle {
 };
 }  // namespace detail
 
-// One map, the same in every lane. Written on the broadcast port only; the main port reads it.
+// One map, the same in every lane. Written in process_broadcast() only; everywhere else it is read. While a snapshot is read
+// anew, reads see the old map and writes go to the new one, which replaces it at SLUICE_SNAPSHOT_END.
 template <class V>
 using BroadcastState = detail::PlainMapState<V, SLUICE_STATE_BROADCAST>;
-// One map for each lane. After a restore with another number of lanes, old lane i's entries are in lane i mod n.
+// One map for each lane. After a restore with another number of lanes, old lane i's entries are in lane i mod n. Their
+// names must be unique over lanes (a split's id, the lane's number): two values of one name would stop the start.
 template <class V>
 using OperatorState = detail::PlainMapState<V, SLUICE_STATE_OPERATOR>;
 

@@ -13,6 +13,7 @@
 
 namespace sluice {
 
+// Views of the same bytes; data == nullptr (none) stays so.
 inline sluice_str str(std::string_view s) noexcept { return {s.data(), s.size()}; }
 inline std::string_view view(sluice_str s) noexcept { return s.data == nullptr ? std::string_view() : std::string_view(s.data, s.size); }
 
@@ -28,10 +29,13 @@ class [[nodiscard]] Status {
   static Status retry(std::string message, uint32_t after_ms = 0) { return {SLUICE_RETRY, std::move(message), after_ms}; }
   // Stop the job. The message says what is wrong and how to get out.
   static Status fatal(std::string message) { return {SLUICE_FATAL, std::move(message)}; }
-  // For calls that concern one input only, as a whole (a schema, a marker). A row is refused by Output::reject.
+  // A schema that a sink refuses. A row is refused by reject(): this for a batch of several is a bug.
   static Status bad_record(std::string message) { return {SLUICE_BAD_RECORD, std::move(message)}; }
+  // The stop request was seen (Operator::stopping) and the call ended early: it comes again unless the job ends at once.
   static Status cancelled() { return {SLUICE_CANCELLED, "stopped"}; }
+  // Stop the job: the plugin or the host is wrong, not the data and not the set-up.
   static Status bug(std::string message) { return {SLUICE_BUG, std::move(message)}; }
+  // What a function of the host answered.
   static Status from(sluice_code code, const sluice_error& e) {
     if (code == SLUICE_OK) return {};
     return {code, std::string(e.message, std::min<size_t>(e.message_size, sizeof e.message)), e.retry_after_ms};

@@ -2,6 +2,7 @@
 #include "kafka/kafka_sink.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "test_cluster.h"
 #include "waiting.h"
@@ -115,6 +116,39 @@ TEST_CASE("a message that the topic refuses is refused alone") {
   }
 }
 
+TEST_CASE("a refused batch does not put an older value of a key behind a newer one") {
+  const std::string topic = cluster().fresh_topic("sink-order", 1, {{"max.message.bytes", "2000"}});
+  const auto of_a = [](const std::string& value) { return sluice::testing::InputRow{R"({"k":"A","v":")" + value + R"("})"}; };
+  const sluice::testing::InputRow too_large{R"({"k":"B","v":")" + std::string(3000, 'x') + R"("})"};
+  const auto values = [&] {
+    std::vector<std::string> out;
+    for (const auto& m : cluster().read_all(topic, 0))
+      if (m.key == std::optional<std::string>("A")) out.push_back(m.value->substr(14, m.value->size() - 16));
+    return out;
+  };
+  SinkHarness h(options("topic: " + topic + "\nkey_field: k\nisolate_errors: true\nproperties: { batch.num.messages: 4 }"));
+  h.open();
+  SECTION("the newer one comes when the refusal is known") {
+    h.push_batch({of_a("0"), of_a("1"), of_a("2"), too_large});
+    for (const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+         h.rejected().empty() && std::chrono::steady_clock::now() < deadline;)
+      h.push(R"({"k":"C"})");
+    CHECK(values() == std::vector<std::string>{"0", "1", "2"});
+    h.push_batch({of_a("new")});
+    h.checkpoint();
+    CHECK(values() == std::vector<std::string>{"0", "1", "2", "new"});
+  }
+  SECTION("the newer ones are under way by then") {
+    h.push_batch({of_a("0"), of_a("1"), of_a("2"), too_large, of_a("3"), of_a("new")});
+    h.checkpoint();
+    const auto written = values();
+    REQUIRE(written.size() >= 5);
+    CHECK(std::vector<std::string>(written.end() - 5, written.end()) == std::vector<std::string>{"0", "1", "2", "3", "new"});
+  }
+  REQUIRE(h.rejected().size() == 1);
+  CHECK(h.rejected()[0].json == too_large.payload);
+}
+
 TEST_CASE("a full queue holds the pipeline back and loses nothing") {
   const std::string topic = cluster().fresh_topic("sink-full", 1);
   SinkHarness h(options("topic: " + topic + "\nmax_queue: 64KiB\nlinger: 200ms"));
@@ -143,4 +177,22 @@ TEST_CASE("a topic that is missing is waited for") {
   h.push(R"({"n":1})");
   h.checkpoint();
   CHECK(cluster().read_all(topic, 0).size() == 1);
+}
+
+TEST_CASE("check: brokers and topic; a topic that is missing is not made by asking") {
+  const std::string topic = cluster().fresh_topic("sink-check", 1);
+  CHECK(SinkHarness(options("topic: " + topic)).find_problems().empty());
+  CHECK(SinkHarness(options("topic_field: to")).find_problems().empty());
+  const std::string missing = cluster().fresh_name("sink-check-missing");
+  for (int again = 0; again < 2; ++again) {
+    const auto found = SinkHarness(options("topic: " + missing + "\nproperties: { allow.auto.create.topics: true }")).find_problems();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].option == "topic");
+    CHECK(found[0].text == "topic " + missing + " does not exist at " + cluster().brokers() +
+                               ": create it (brokers with `auto.create.topics.enable` make it when the job starts)");
+  }
+  const auto away = SinkHarness("brokers: 127.0.0.1:1\ntopic: any").find_problems();
+  REQUIRE(away.size() == 1);
+  CHECK(away[0].option == "brokers");
+  CHECK_THAT(away[0].text, Catch::Contains("failed: Connection refused"));
 }

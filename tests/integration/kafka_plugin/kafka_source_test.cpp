@@ -283,6 +283,32 @@ TEST_CASE("partitions that are added are read from their beginning, whatever sta
   }
 }
 
+TEST_CASE("a topic that is gone keeps nobody from finding the new partitions of another") {
+  const std::string goes = cluster().fresh_topic("goes", 1), grows = cluster().fresh_topic("grows", 1);
+  SourceHarness h("brokers: " + cluster().brokers() + "\ntopics: [" + goes + ", " + grows + "]\ndiscover_interval: 100ms");
+  start(h);
+  CHECK(read(h).empty());
+  cluster().delete_topic(goes);
+  const std::string gone = goes + "-0 does not exist any more: waiting for it";
+  poll_until(h, "the topic is gone", [&] { return h.note() == gone; });
+  cluster().add_partitions(grows, 2);
+  cluster().produce_numbered(grows, 1, "m", 3);
+  poll_until(h, "the new partition", [&] {
+    const size_t n = h.discover().size();
+    h.poll();
+    return n == 3;
+  });
+  h.assign();
+  poll_rows(h, 3);
+  CHECK(names(h.pull()) == numbered("m", 0, 3));
+  CHECK(h.note() == gone);
+  cluster().create_topic(goes, 1);
+  cluster().produce_numbered(goes, 0, "back", 1);
+  poll_rows(h, 1);
+  CHECK(h.note().empty());
+  CHECK(has_log(h, goes + "-0 is there again"));
+}
+
 TEST_CASE("an offset that retention deleted stops the job, or is bridged when told so") {
   const std::string topic = cluster().fresh_topic("gap", 1);
   cluster().produce_numbered(topic, 0, "m", 100);
@@ -339,6 +365,49 @@ TEST_CASE("an offset that retention deleted stops the job, or is bridged when to
     CHECK(rows.size() < 3000);
     CHECK(earliest.describe_position(rows.back().split, rows.back().position) == large + "[0] offset 2999");
     CHECK(earliest.counter("lost_records") + static_cast<int64_t>(rows.size()) == 3000);
+  }
+}
+
+TEST_CASE("an offset within an open transaction is no gap") {
+  const std::string topic = cluster().fresh_topic("open-txn", 1);
+  cluster().produce_numbered(topic, 0, "m", 5);
+  const auto open = cluster().open_transaction(topic, 0, "txn", 3);
+  const auto goes_on_behind = [&](SourceHarness& h) {
+    CHECK(read(h).empty());
+    CHECK(h.counter("gaps") == 0);
+    REQUIRE(rd_kafka_commit_transaction(open.get(), 30000) == nullptr);
+    cluster().produce_numbered(topic, 0, "after", 2);
+    poll_rows(h, 2);
+    CHECK(names(h.pull()) == numbered("after", 0, 2));
+  };
+  SECTION("of a checkpoint that was made with read_uncommitted") {
+    SourceHarness h(options(topic, "isolation: read_uncommitted"));
+    start(h);
+    CHECK(read(h).size() == 8);
+    h.checkpoint();
+    h.crash();
+    h.set_options(options(topic));
+    h.restore();
+    CHECK(has_log(h, topic + "-0: from offset 8 (checkpoint), it holds 0 to 5"));
+    goes_on_behind(h);
+  }
+  SECTION("of another reader's group") {
+    const std::string group = cluster().fresh_name("group");
+    cluster().commit_for(group, topic, 0, 7);
+    SourceHarness h(options(topic, "start: committed\ngroup: " + group));
+    start(h);
+    CHECK(read(h).empty());
+    REQUIRE(rd_kafka_commit_transaction(open.get(), 30000) == nullptr);
+    poll_rows(h, 1);
+    CHECK(names(h.pull()) == numbered("txn", 2, 3));
+  }
+  SECTION("behind it there is one, and the message has the end of all messages") {
+    const std::string group = cluster().fresh_name("group");
+    cluster().commit_for(group, topic, 0, 9);
+    SourceHarness h(options(topic, "start: committed\ngroup: " + group));
+    CHECK(failure_of(h).message() ==
+          topic + "-0: committed offset 9, but the partition ends at 8: the topic was made anew or cut off; set `on_gap: "
+                  "earliest` to go on at 0 or `on_gap: latest` to go on at 5");
   }
 }
 
@@ -426,6 +495,26 @@ TEST_CASE("offsets of a checkpoint are there for others, and only those") {
   }
 }
 
+TEST_CASE("an offset that one partition's commit did not bring is committed with the next checkpoint") {
+  const std::string stays = cluster().fresh_topic("stays", 1), goes = cluster().fresh_topic("goes", 1);
+  for (const auto& topic : {stays, goes}) cluster().produce_numbered(topic, 0, "m", 10);
+  const std::string group = cluster().fresh_name("group");
+  SourceHarness h("brokers: " + cluster().brokers() + "\ntopics: [" + stays + ", " + goes + "]\ngroup: " + group);
+  start(h);
+  CHECK(read(h).size() == 20);
+  cluster().delete_topic(goes);
+  h.checkpoint();
+  poll_until(h, "the answer", [&] { return h.counter("offset_commits_failed") > 0; });
+  CHECK(cluster().committed(group, stays, 0) == 10);
+  cluster().create_topic(goes, 1);
+  cluster().produce_numbered(goes, 0, "m", 10);  // so it stands where it stood
+  poll_until(h, "the commit", [&] {
+    h.checkpoint();
+    h.poll();
+    return cluster().committed(group, goes, 0) == 10;
+  });
+}
+
 TEST_CASE("several topics, lanes by partition") {
   const std::string a = cluster().fresh_topic("a", 2), b = cluster().fresh_topic("b-1", 1);
   cluster().produce_numbered(a, 0, "a0-", 5);
@@ -481,4 +570,28 @@ TEST_CASE("a login that the listener does not know ends the start with what to d
   CHECK(contains(s.message(), "sasl_mechanism"));
   CHECK_FALSE(contains(s.message(), "sesame"));
   for (const auto& line : h.log()) CHECK_FALSE(contains(line.text, "sesame"));
+}
+
+TEST_CASE("check: brokers, login and topics, without reading") {
+  const std::string topic = cluster().fresh_topic("check", 2);
+  CHECK(SourceHarness(options(topic)).find_problems().empty());
+  const std::string missing = cluster().fresh_name("check-missing"), other = cluster().fresh_name("check-other");
+  const auto found = SourceHarness("brokers: " + cluster().brokers() + "\ntopics: [" + missing + ", " + topic + ", " + other + "]").find_problems();
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].option == "topics");
+  CHECK(found[0].text == "topic " + missing + " does not exist at " + cluster().brokers() +
+                             ": create it, or start without it with `allow_missing: true`");
+  CHECK(contains(found[1].text, "topic " + other + " does not exist"));
+  CHECK(SourceHarness(options(missing, "allow_missing: true")).find_problems().empty());
+
+  const auto away = SourceHarness("brokers: 127.0.0.1:1\ntopic: any").find_problems();
+  REQUIRE(away.size() == 1);
+  CHECK(away[0].option == "brokers");
+  CHECK(contains(away[0].text, "the brokers give no metadata: 127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused"));
+
+  const auto refused = SourceHarness(options(
+      "any", "security_protocol: sasl_plaintext\nsasl_mechanism: PLAIN\nsasl_username: me\nsasl_password: sesame\n")).find_problems();
+  REQUIRE(refused.size() == 1);
+  CHECK(contains(refused[0].text, "check security_protocol, sasl_mechanism, sasl_username and sasl_password"));
+  CHECK_FALSE(contains(refused[0].text, "sesame"));
 }

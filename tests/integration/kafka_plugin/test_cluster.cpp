@@ -211,16 +211,22 @@ void TestCluster::produce_numbered(const std::string& topic, int32_t partition, 
   produce(topic, partition, numbered(prefix, count));
 }
 
+TestCluster::Transaction TestCluster::open_transaction(const std::string& topic, int32_t partition,
+                                                       const std::string& prefix, int count) {
+  Transaction open(client(RD_KAFKA_PRODUCER, {{"transactional.id", fresh_name("txn")}}), &rd_kafka_destroy);
+  check(rd_kafka_init_transactions(open.get(), kTimeoutMs), "init transactions");
+  check(rd_kafka_begin_transaction(open.get()), "begin");
+  produce_with(open.get(), topic, partition, numbered(prefix, count));
+  check(rd_kafka_flush(open.get(), kTimeoutMs), "flush of the transaction");
+  return open;
+}
+
 void TestCluster::transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count,
                               bool commit) {
   const int64_t end = range(topic, partition).second + count + 1;
-  rd_kafka_t* rk = client(RD_KAFKA_PRODUCER, {{"transactional.id", fresh_name("txn")}});
-  check(rd_kafka_init_transactions(rk, kTimeoutMs), "init transactions");
-  check(rd_kafka_begin_transaction(rk), "begin");
-  produce_with(rk, topic, partition, numbered(prefix, count));
-  check(commit ? rd_kafka_commit_transaction(rk, kTimeoutMs) : rd_kafka_abort_transaction(rk, kTimeoutMs),
+  const Transaction open = open_transaction(topic, partition, prefix, count);
+  check(commit ? rd_kafka_commit_transaction(open.get(), kTimeoutMs) : rd_kafka_abort_transaction(open.get(), kTimeoutMs),
         "end of the transaction");
-  rd_kafka_destroy(rk);
   // The control record is written after the answer.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
   while (range(topic, partition).second < end)

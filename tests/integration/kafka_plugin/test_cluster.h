@@ -43,6 +43,9 @@ class TestCluster {
                const std::string& compression = "none");
   // count values PREFIX0, PREFIX1, … as JSON: {"n":"PREFIX0"}.
   void produce_numbered(const std::string& topic, int32_t partition, const std::string& prefix, int count);
+  // One that is not ended; its messages are in the log. Its end must not outlive the cluster.
+  using Transaction = std::unique_ptr<rd_kafka_t, void (*)(rd_kafka_t*)>;
+  Transaction open_transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count);
   // One transaction: committed, or aborted. Its control record is there when this returns.
   void transaction(const std::string& topic, int32_t partition, const std::string& prefix, int count, bool commit);
 

@@ -114,10 +114,11 @@ TEST_CASE("records that are none of Maxwell's are refused with the reason") {
   for (const char* row :
        {R"({"table":"base_dic"})", R"({"type":7,"table":"base_dic"})", R"({"type":"insert"})",
         R"({"type":"insert","table":"base_dic"})", R"({"type":"insert","table":"base_dic","data":"{}"})",
-        R"({"type":"insert","table":"base_dic","data":{ }})"})
+        R"({"type":"insert","table":"base_dic","data":{ }})", R"({"type":"insert","table":5})"})
     h.push(row);
   CHECK(h.pull().empty());
-  REQUIRE(h.rejected().size() == 6);
+  REQUIRE(h.rejected().size() == 7);
+  CHECK(h.rejected()[6].reason == "field `table` is a number: not a Maxwell change record");
   CHECK(h.rejected()[0].reason == "no field `type`: not a Maxwell change record");
   CHECK(h.rejected()[1].reason == "field `type` is a number: not a Maxwell change record");
   CHECK(h.rejected()[2].reason == "no field `table`: not a Maxwell change record");
@@ -221,6 +222,14 @@ TEST_CASE("MX-15: an update of the key deletes the old one first") {
     h.push(change("base_dic", "update", R"({"id":14,"dic_name":"b"})", R"({"dic_name":"a"})"));
     CHECK(h.pull().size() == 2);
     CHECK(h.counter("primary_key_changes") == 1);
+    h.push(update);
+    CHECK(h.counter("primary_key_changes") == 2);
+    std::vector<std::string> warnings;
+    for (const auto& line : h.log())
+      if (line.level == SLUICE_LOG_WARNING) warnings.push_back(line.text);
+    CHECK(warnings == std::vector<std::string>{
+                          "an update of `base_dic` changed its key `id`: the row of the old key stays in `dim_base_dic`, "
+                          "because deletes are ignored; with on_delete: apply it is deleted"});
   }
   SECTION("of a composite key the other part stays; names in another case are the same columns") {
     Harness h("{on_delete: apply}");
@@ -389,6 +398,33 @@ TEST_CASE("configuration rows in every shape") {
     CHECK(h.state_size("config") == 0);
     CHECK(h.counter("rules_removed") == 2);
   }
+  SECTION("a truncate removes what came from that table alone, also after a restart") {
+    const auto from = [](const std::string& op, const std::string& row, const std::string& table) {
+      return R"({"before":null,"after":)" + row + R"(,"source":{"db":"cfg","table":")" + table + R"("},"op":")" + op +
+             "\"}";
+    };
+    h.push_broadcast(from("c", kDic, "table_process"));
+    h.push_broadcast(from("c", kTrademark, "more_process"));
+    h.checkpoint();
+    h.crash();
+    h.restore();
+    h.push_broadcast(from("t", "null", "orders"));
+    h.push_broadcast(R"({"before":null,"after":null,"source":{"db":"shop","table":"table_process"},"op":"t"})");
+    h.push_broadcast(R"({"before":null,"after":null,"op":"t"})");
+    CHECK(h.state_size("config") == 2);
+    CHECK(h.counter("rules_removed") == 0);
+    CHECK(h.counter("truncates_ignored") == 3);
+    h.push_broadcast(from("t", "null", "table_process"));
+    CHECK(h.state_size("config") == 1);
+    CHECK(h.counter("rules_removed") == 1);
+    // The same rule out of another table belongs to that one.
+    h.push_broadcast(from("u", kTrademark, "table_process"));
+    CHECK(h.counter("rules_unchanged") == 1);
+    h.push_broadcast(from("t", "null", "more_process"));
+    CHECK(h.state_size("config") == 1);
+    h.push_broadcast(from("t", "null", "table_process"));
+    CHECK(h.state_size("config") == 0);
+  }
   SECTION("the position of the change is in the announcement") {
     h.push_broadcast(R"({"before":null,"after":)" + kDic +
                      R"(,"source":{"file":"mysql-bin.000003","pos":1547},"op":"c"})");
@@ -504,12 +540,19 @@ TEST_CASE("identifiers") {
 
 TEST_CASE("the stored form of a rule") {
   using sluice::broadcast_filter::ConfigRow;
-  const ConfigRow row{"base_dic", "dim", std::nullopt, "", std::string("a\0b", 3)};
+  const ConfigRow row{"base_dic", "dim", std::nullopt, "", std::string("a\0b", 3), "cfg.table_process"};
   std::string bytes;
   sluice::Codec<ConfigRow>::write(row, &bytes);
   ConfigRow read;
   REQUIRE(sluice::Codec<ConfigRow>::read(bytes, &read));
-  CHECK(read == row);
+  CHECK(read.same_rule(row));
+  CHECK(read.from == row.from);
   for (size_t n = 0; n < bytes.size(); ++n) CHECK_FALSE(sluice::Codec<ConfigRow>::read(bytes.substr(0, n), &read));
   CHECK_FALSE(sluice::Codec<ConfigRow>::read(bytes + "x", &read));
+  // As earlier versions wrote it.
+  std::string old = bytes.substr(0, bytes.size() - 1 - 4 - row.from->size());
+  old[0] = 1;
+  REQUIRE(sluice::Codec<ConfigRow>::read(old, &read));
+  CHECK(read.same_rule(row));
+  CHECK_FALSE(read.from);
 }

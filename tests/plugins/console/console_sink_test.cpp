@@ -70,6 +70,25 @@ TEST_CASE("each row is a line", "[console.sink]") {
   CHECK(text == "cart: {\"n\":20.00,\"名\":\"値\"}\ncart: { \"a\":  1}\n");
 }
 
+TEST_CASE("a row that is marked as deleted", "[console.sink]") {
+  const std::string on_delete = GENERATE("", "warn", "write", "ignore", "reject");
+  Sink h(on_delete.empty() ? "{}" : "{on_delete: " + on_delete + "}");
+  h.open();
+  OutputPipe out;
+  const sluice::testing::RowMeta deleted{"", SLUICE_NO_TIME, SLUICE_CHANGE_DELETE};
+  h.push(R"({"a":1})");
+  h.push(R"({"a":2})", deleted);
+  h.push(R"({"a":3})", deleted);
+  const std::string text = out.read_all();
+  out.restore();
+  const bool warns = on_delete.empty() || on_delete == "warn", writes = warns || on_delete == "write";
+  CHECK(text == (writes ? "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n" : "{\"a\":1}\n"));
+  CHECK(h.counter("deletes_written") == (writes ? 2 : 0));
+  CHECK(h.counter("deletes_ignored") == (on_delete == "ignore" ? 2 : 0));
+  CHECK(h.rejected().size() == (on_delete == "reject" ? 2 : 0));
+  CHECK(h.log().size() == (warns ? 1 : 0));
+}
+
 TEST_CASE("a broken row is refused", "[console.sink]") {
   Sink h;
   h.open();

@@ -80,6 +80,12 @@ TEST_CASE("the date of the event time, in a zone") {
 
   CHECK_THROWS_WITH(Harness("{date_fields: [], zone: Asia/Beijing}").open(),
                     Catch::Contains("no time zone `Asia/Beijing`"));
+  for (const char* zone : {"{zone: UTC}", "{zone: Mars/Base}", "{zone: Asia/Shanghai, date_fields: [create_time]}"})
+    CHECK_THROWS_WITH(Harness(zone).open(), Catch::Contains("`zone` is used with `date_fields: []` only"));
+  Harness without_zone("{date_fields: [], each_day: true}");
+  without_zone.open();
+  without_zone.push_batch({at(1699315199000), at(1699315200000)});  // midnight UTC
+  CHECK(without_zone.pull().size() == 2);
 }
 
 TEST_CASE("days on which clocks are changed") {

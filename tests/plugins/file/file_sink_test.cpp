@@ -249,6 +249,24 @@ TEST_CASE("a broken row is refused alone", "[file.sink]") {
   CHECK(h.rejected().size() == 1);
 }
 
+TEST_CASE("a row that is marked as deleted", "[file.sink]") {
+  TempFolder folder;
+  const std::string on_delete = GENERATE("", "warn", "write", "ignore", "reject");
+  Sink h(options(folder, "prefix: out" + (on_delete.empty() ? "" : ", on_delete: " + on_delete)));
+  h.open();
+  const sluice::testing::RowMeta deleted{"", SLUICE_NO_TIME, SLUICE_CHANGE_DELETE};
+  h.push(R"({"a":1})");
+  h.push(R"({"a":2})", deleted);
+  h.push(R"({"a":3})", deleted);
+  h.checkpoint();
+  const bool warns = on_delete.empty() || on_delete == "warn", writes = warns || on_delete == "write";
+  CHECK(all_rows(folder) == (writes ? "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n" : "{\"a\":1}\n"));
+  CHECK(h.counter("deletes_written") == (writes ? 2 : 0));
+  CHECK(h.counter("deletes_ignored") == (on_delete == "ignore" ? 2 : 0));
+  CHECK(h.rejected().size() == (on_delete == "reject" ? 2 : 0));
+  CHECK(h.log().size() == (warns ? 1 : 0));
+}
+
 TEST_CASE("a full disk is waited for", "[file.sink]") {
   // /dev/full cannot stand for a folder, so the temporary itself is made to lead there.
   TempFolder folder;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "sluice/testing/harness.hpp"
 #include "support/temp_folder.h"
@@ -348,4 +349,28 @@ TEST_CASE("options that make no sense are refused before anything is opened", "[
   CHECK(no_path.try_open().code() == SLUICE_FATAL);
   Source short_line("{path: x, max_line: 10}");
   CHECK(short_line.try_open().code() == SLUICE_FATAL);
+}
+
+TEST_CASE("check: what is there, and what is not", "[file.source]") {
+  TempFolder folder;
+  folder.write("a.jsonl", "{}\n");
+  CHECK(Source(options(folder.path("a.jsonl"))).find_problems().empty());
+  CHECK(Source(options(folder.path("*.jsonl"))).find_problems().empty());
+  CHECK(Source(options(folder.path("later.jsonl"), "follow: true")).find_problems().empty());
+  const auto missing = Source(options(folder.path("b.jsonl"))).find_problems();
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].option == "path");
+  CHECK(missing[0].text == "no such file: " + folder.path("b.jsonl") + "; with `follow: true` the source waits for it");
+  const auto pattern = Source(options(folder.path("*.csv"))).find_problems();
+  REQUIRE(pattern.size() == 1);
+  CHECK(pattern[0].text == "no file matches " + folder.path("*.csv") + "; with `follow: true` the source waits for it");
+  const auto device = Source(options("/dev/null")).find_problems();
+  REQUIRE(device.size() == 1);
+  CHECK(device[0].text == "/dev/null is neither a regular file nor a folder");
+  if (geteuid() != 0) {  // root reads everything
+    std::filesystem::permissions(folder.path("a.jsonl"), std::filesystem::perms::none);
+    const auto closed = Source(options(folder.path("a.jsonl"))).find_problems();
+    REQUIRE(closed.size() == 1);
+    CHECK(closed[0].text == "cannot open " + folder.path("a.jsonl") + ": Permission denied");
+  }
 }

@@ -14,8 +14,8 @@ namespace {
 
 // The harness asks for needs() at open(): nothing is connected before that is refused.
 template <class Op>
-std::string refusal(const std::string& options) {
-  sluice::testing::Harness<Op> h("brokers: localhost:1\n" + options);
+std::string refusal(const std::string& options, const std::string& brokers = "localhost:1") {
+  sluice::testing::Harness<Op> h("brokers: '" + brokers + "'\n" + options);
   try {
     h.open();
   } catch (const sluice::testing::Failure& f) {
@@ -46,6 +46,12 @@ TEST_CASE("properties that belong to an option name it") {
   CHECK_FALSE(has(secret, "sesame"));
 }
 
+TEST_CASE("a password in the brokers' address is not shown") {
+  const std::string refused = "`brokers` has a user in it: use `sasl_username` and `sasl_password`";
+  CHECK(refusal<KafkaSource>("topic: t", "me:sesame@k:9092") == refused);
+  CHECK(refusal<KafkaSink>("topic: t", "k:9092,SASL_SSL://me:sesame@k2:9092") == refused);
+}
+
 TEST_CASE("all problems come at once") {
   const std::string text =
       refusal<KafkaSource>("topic: t\nsecurity_protocol: tls\nproperties: {no.such: 1, group.id: g}");
@@ -74,6 +80,9 @@ TEST_CASE("options that do not fit each other") {
   CHECK(has(refusal<KafkaSource>("topics: [a, b, a]"), "a twice"));
   CHECK(has(refusal<KafkaSource>("topic: t\nstart: timestamp"), "needs `start_timestamp`"));
   CHECK(has(refusal<KafkaSource>("topic: t\nstart_timestamp: \"5\""), "`start: timestamp` only"));
+  for (const char* start : {"", "\nstart: earliest", "\nstart: latest", "\nstart: timestamp\nstart_timestamp: \"5\""})
+    CHECK(has(refusal<KafkaSource>(std::string("topic: t\nstart_fallback: latest") + start),
+              "`start_fallback` is used with"));
   CHECK(has(refusal<KafkaSource>("topic: t\nstart: timestamp\nstart_timestamp: noon"), "`noon` is no time"));
   CHECK(has(refusal<KafkaSource>("topic: t\nstart: offsets"), "needs `start_offsets`"));
   CHECK(has(refusal<KafkaSink>(""), "`topic`, `topic_field`, or both"));

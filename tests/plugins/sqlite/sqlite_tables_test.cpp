@@ -218,3 +218,59 @@ TEST_CASE("two lanes make and change the same table", "[sqlite.sink][tables]") {
   CHECK(t.query("select count(*) from t") == Rows{"int 4"});
   CHECK(c.rejected().size() + d.rejected().size() == 0);
 }
+
+TEST_CASE("a row that is refused changes no table", "[sqlite.sink][tables]") {
+  const std::string mode = GENERATE("upsert", "append");
+  const bool upserts = mode == "upsert";
+  Target t;
+  Sink h(t.options("mode: " + mode + ", table: t, columns: {n: INTEGER}" + (upserts ? ", key: [id]" : "")));
+  h.open();
+  const auto row_with = [](int id, int members) {
+    std::string json = "{\"id\":" + std::to_string(id);
+    for (int i = 1; i < members; ++i) json += ",\"m" + std::to_string(i) + "\":1";
+    return json + "}";
+  };
+  const auto columns = [&] { return t.query("select count(*) from pragma_table_info('t')"); };
+
+  SECTION("more columns than SQLite allows, in the first row") {
+    h.push(row_with(1, 3000));
+    h.push(row_with(2, 2000));
+    h.checkpoint();
+    REQUIRE(h.rejected().size() == 1);
+    CHECK_THAT(h.rejected().front().reason, Contains("would have 3000 columns") && Contains("SQLite allows 2000"));
+    CHECK(t.query("select id from t") == Rows{"2"});
+    CHECK(columns() == Rows{"int 2000"});
+  }
+  SECTION("more columns than SQLite allows, later; rows after it get their columns") {
+    h.push(R"({"id":1,"a":1})");
+    h.push(row_with(2, 3000));
+    h.push(R"({"id":3,"b":1})");
+    h.checkpoint();
+    REQUIRE(h.rejected().size() == 1);
+    CHECK_THAT(h.rejected().front().reason, Contains("would have 3001 columns"));
+    CHECK(t.query("select id, a, b from t order by id") == Rows{"1|1|~", "3|~|1"});
+  }
+  SECTION("a value that does not fit, beside a new column") {
+    h.push(R"({"id":1,"n":1})");
+    h.push(R"({"id":2,"n":18446744073709551615,"new":1})");
+    h.push(R"({"id":3,"n":3})");
+    h.checkpoint();
+    CHECK(h.rejected().size() == 1);
+    CHECK(t.query("select id, n from t order by id") == Rows{"1|int 1", "3|int 3"});
+    CHECK(columns() == Rows{"int 2"});
+  }
+}
+
+TEST_CASE("a schema record with more columns than SQLite allows quarantines its table", "[sqlite.sink][tables]") {
+  Target t;
+  Sink h(t.options());
+  h.open();
+  sluice::testing::SchemaIn wide{"wide", {"id"}, {"id"}};
+  h.push_schema(wide);
+  while (wide.columns.size() < 2001) wide.columns.push_back("m" + std::to_string(wide.columns.size()));
+  CHECK(h.try_push_schema(wide).code() == SLUICE_BAD_RECORD);
+  h.push(R"({"sink_table":"wide","id":1})");
+  REQUIRE(h.rejected().size() == 1);
+  CHECK_THAT(h.rejected()[0].reason, Contains("would have 2001 columns"));
+  CHECK(t.query("select count(*) from pragma_table_info('wide')") == Rows{"int 1"});
+}

@@ -125,6 +125,7 @@ TEST_CASE("a file that cannot be used stops the job, and the message says how to
 TEST_CASE("options that make no sense are refused before anything is opened", "[sqlite.sink][trouble]") {
   Target t;
   const std::string more = GENERATE("mode: append, key: [id]", "table: ''", "table: sqlite_x", "table_field: ''",
+                                    "table: t, table_field: f", "table: t, key_field: f",
                                     "columns: {a: VARCHAR}", "key: [id, ID]", "key: ['']");
   Sink h(t.options(more));
   CHECK(h.try_open().code() == SLUICE_FATAL);
@@ -204,4 +205,42 @@ TEST_CASE("two lanes append to the same file at the same time", "[sqlite.sink][t
   b.join();
   CHECK(problems == 0);
   CHECK(t.query("select count(*), count(distinct row) from log") == Rows{"int 3000|int 3000"});
+}
+
+TEST_CASE("check: looks at the file and its folder, and makes nothing", "[sqlite.sink][trouble]") {
+  TempFolder folder;
+  const auto problems = [&](const std::string& path, const std::string& more = "") {
+    Rows texts;
+    for (const auto& p : Sink("{path: '" + path + "', table: t, key: [id]" + more + "}").find_problems()) {
+      CHECK(p.option == "path");
+      texts.push_back(p.text);
+    }
+    return texts;
+  };
+  CHECK(problems(folder.path("new/deep/w.db")).empty());
+  CHECK(folder.names().empty());
+  {
+    Sink h("{path: '" + folder.path("w.db") + "', table: t, key: [id]}");
+    h.open();
+    h.push(R"({"id":1})");
+    CHECK(problems(folder.path("w.db")).empty());  // also while somebody writes
+    h.close();
+  }
+  CHECK(problems(folder.path("w.db"), ", create: false").empty());
+  folder.write("empty.db", "");
+  CHECK(problems(folder.path("empty.db")).empty());
+  const auto names = folder.names();
+  folder.write("text", "not a database, but text");
+  CHECK(problems(folder.path("text")) ==
+        Rows{folder.path("text") + " is not a SQLite file. Choose another `path`, or move that file away"});
+  CHECK(problems(folder.path("text/w.db")) == Rows{folder.path("text") + " is not a folder"});
+  CHECK(problems(folder.path()) == Rows{folder.path() + " is no regular file. Choose another `path`"});
+  CHECK(problems(folder.path("none.db"), ", create: false") ==
+        Rows{"there is no SQLite file " + folder.path("none.db") + ", and `create: false` makes none"});
+  folder.remove("text");
+  CHECK(folder.names() == names);
+  if (geteuid() != 0) {  // root writes everywhere
+    std::filesystem::permissions(folder.path("w.db"), std::filesystem::perms::owner_read);
+    CHECK(problems(folder.path("w.db")) == Rows{"the SQLite file " + folder.path("w.db") + " is read-only for this user: change its owner or permissions"});
+  }
 }

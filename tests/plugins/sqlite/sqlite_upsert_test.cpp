@@ -1,4 +1,6 @@
 // sqlite.sink, rows by key: values, keys, deletes, crashes.
+#include <array>
+
 #include "sink_under_test.h"
 
 using namespace sluice::tests;
@@ -43,6 +45,73 @@ TEST_CASE("typed columns convert, but never lose digits of a whole number", "[sq
   h.push(R"({"k":"4","ct":9223372036854775808})");
   REQUIRE(h.rejected().size() == 1);
   CHECK_THAT(h.rejected()[0].reason, Contains("ct") && Contains("9223372036854775808") && Contains("TEXT"));
+}
+
+TEST_CASE("a number that a typed column cannot give back equal is refused, as a number and as a text", "[sqlite.sink]") {
+  Target t;
+  Sink h(t.options("table: t, key: [k], columns: {i: INTEGER, r: REAL, n: NUMERIC}"));
+  h.open();
+  h.push(R"({"k":"0","i":0,"r":0,"n":0})");
+  const bool as_text = GENERATE(false, true);
+  const auto push = [&](const std::string& column, const std::string& number) {
+    h.push(R"({"k":"1",")" + column + "\":" + (as_text ? "\"" + number + "\"" : number) + "}");
+    std::vector<std::string> reasons;
+    for (const auto& r : h.rejected()) reasons.push_back(r.reason);
+    return reasons;
+  };
+  using Case = std::pair<const char*, const char*>;
+  SECTION("refused") {
+    const bool whole = GENERATE(false, true);
+    const std::string why = whole ? "does not fit into 64 bits" : "would be rounded, or become infinite or zero";
+    const auto& cases = whole ? std::vector<Case>{{"i", "1e30"}, {"n", "1e30"}, {"i", "1e400"}, {"n", "-9223372036854775809"},
+                                                  {"i", "92233720368547758070e-0"}, {"n", "1e99999999999999999999"}}
+                              : std::vector<Case>{{"r", "12345678901234567890"}, {"r", "9007199254740993"}, {"r", "1e400"},
+                                                  {"r", "-1e400"}, {"r", "1e-400"}, {"r", "0.12345678901234567891"},
+                                                  {"n", "12345678901234567.89"}, {"i", "12345678901234567.89"},
+                                                  {"i", "1e-400"}, {"r", "1e99999999999999999999"}};
+    const Case one = cases[static_cast<size_t>(GENERATE(range(0, 10))) % cases.size()];
+    CHECK(push(one.first, one.second) == std::vector<std::string>{std::string("column \"") + one.first + "\": the number " +
+                                                                  one.second + " " + why + "; a TEXT column keeps it"});
+    CHECK(t.query("select k from t") == Rows{"0"});
+  }
+  SECTION("kept") {
+    using Kept = std::array<const char*, 3>;
+    const Kept one = GENERATE(Kept{"i", "-9223372036854775808", "int -9223372036854775808"}, Kept{"i", "1e3", "int 1000"},
+                              Kept{"i", "20.00", "int 20"}, Kept{"n", "9.2e18", "int 9200000000000000000"},
+                              Kept{"n", "-0.0", "int 0"}, Kept{"n", "0.1", "real 0.1"}, Kept{"i", "0.5", "real 0.5"},
+                              Kept{"r", "1e308", "real 1.0e+308"}, Kept{"r", "9007199254740992", "real 9.00719925474099e+15"},
+                              Kept{"r", "-20.00", "real -20.0"}, Kept{"r", "0e400", "real 0.0"});
+    CHECK(push(one[0], one[1]).empty());
+    CHECK(t.query(std::string("select ") + one[0] + " from t where k = '1'") == Rows{one[2]});
+  }
+}
+
+TEST_CASE("what is no number stays a text in a typed column", "[sqlite.sink]") {
+  Target t;
+  Sink h(t.options("table: t, key: [k], columns: {n: NUMERIC}"));
+  h.open();
+  const std::string text = GENERATE("", "-", ".", "1e", "e5", "1.2.3", "0x10", "Infinity", "NaN", "12 apples");
+  h.push(R"({"k":"1","n":")" + text + "\"}");
+  CHECK(h.rejected().empty());
+  CHECK(t.query("select n from t") == Rows{text});
+  h.push(R"({"k":"1","n":" +7 "})");
+  CHECK(t.query("select n from t") == Rows{"int 7"});
+}
+
+TEST_CASE("a member without a name, and one that comes twice, are refused whatever names the table", "[sqlite.sink]") {
+  Target t;
+  const std::string options = GENERATE("table: t, key: [id]", "key: [id]", "key: [id], key_field: ''");
+  Sink h(t.options(options));
+  h.open();
+  h.push(R"({"sink_table":"t","id":1,"v":1})");
+  h.push(R"({"sink_table":"t","id":2,"":5})");
+  h.push(R"({"sink_table":"t","id":4,"v":1,"v":2})");
+  h.push(R"({"sink_table":"t","id":4,"v":1,"V":2})");
+  std::vector<std::string> reasons;
+  for (const auto& r : h.rejected()) reasons.push_back(r.reason);
+  CHECK(reasons == std::vector<std::string>{"a column name is empty", "the column \"v\" comes twice",
+                                            "the column \"V\" comes twice (SQLite does not tell A from a)"});
+  CHECK(t.query("select id from t") == Rows{"1"});
 }
 
 TEST_CASE("only the columns that came are updated", "[sqlite.sink]") {

@@ -50,12 +50,12 @@ TEST_CASE("what is no JSON number is refused") {
 }
 
 TEST_CASE("the size is bounded") {
-  CHECK(same(std::string(1000, '7')) == std::string(1000, '7'));
-  CHECK(same(std::string(1001, '7')) == "refused");
-  CHECK(same("1e999") == "1" + std::string(999, '0'));
-  CHECK(same("1e1000") == "refused");
-  CHECK(same("1e-1000") != "refused");
-  CHECK(same("1e-1001") == "refused");
+  CHECK(same(std::string(100, '7')) == std::string(100, '7'));
+  CHECK(same(std::string(101, '7')) == "refused");
+  CHECK(same("1e99") == "1" + std::string(99, '0'));
+  CHECK(same("1e100") == "refused");
+  CHECK(same("1e-100") != "refused");
+  CHECK(same("1e-101") == "refused");
   CHECK(same("1e999999999999999999999") == "refused");
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("sums are exact and have the larger scale") {
   CHECK(sum({"9223372036854775807", "1"}) == "9223372036854775808");
   CHECK(sum({"9223372036854775807", "9223372036854775807", "-9223372036854775807", "-9223372036854775807"}) == "0");
   CHECK(sum({"999999999999999999", "0.000000000000000001"}) == "999999999999999999.000000000000000001");
-  CHECK(sum({"1e300", "1e-300", "-1e300"}) == "0." + std::string(299, '0') + "1");
+  CHECK(sum({"1e90", "1e-90", "-1e90"}) == "0." + std::string(89, '0') + "1");
   CHECK(sum({"1.5", "-1.5"}) == "0.0");
   CHECK(sum({"-0.01", "-0.02"}) == "-0.03");
 }

@@ -37,7 +37,7 @@ TEST_CASE("two phases give what one gives") {
   std::mt19937 random(seed);
   std::vector<InputRow> rows;
   for (int i = 0; i < 1000; ++i) {
-    const Texts values = {"null", "1", "1.0", "\"2.50\"", "1e3", "-7", std::to_string(random() % 100)};
+    const Texts values = {"null", "1", "1.0", "\"2.50\"", "1e3", "-7", "9e99", std::to_string(random() % 100)};
     rows.push_back(row(static_cast<int64_t>(random() % 50), R"({"k":"组)" + std::to_string(random() % 4) + R"(","v":)" +
                                                                 values[random() % values.size()] + "}"));
   }

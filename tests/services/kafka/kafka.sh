@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A real one-node Kafka broker (KRaft) for tests and benchmarks, private to its data folder and to the loopback interface.
+# A real one-node Kafka broker (KRaft) for tests and benchmarks, private to its data folder and to the loopback interface. Beside the
+# plain listener, where everybody may do everything, it has others that ask who is there (server.properties.in).
 #
 #   kafka.sh start [--fresh]           start it unless it runs already; --fresh: with no topics (a running one is kept)
 #   kafka.sh stop | kill               end it: cleanly (topics stay) | with SIGKILL
 #   kafka.sh clean                     stop it and remove its data
 #   kafka.sh status                    exit code 0 up, 2 starting or sick, 3 down
 #   kafka.sh address | pid             HOST:PORT | process id of the running broker
-#   kafka.sh exec COMMAND...           run COMMAND with KAFKA=HOST:PORT in its environment
+#   kafka.sh exec COMMAND...           run COMMAND with the addresses of the listeners in its environment: KAFKA (plain),
+#                                      KAFKA_SASL_PLAINTEXT, KAFKA_SASL_SSL, KAFKA_SSL, and the certificates' folder in KAFKA_TLS
 #   kafka.sh topic NAME PARTITIONS [TOPIC-COMMAND ARGS]     create a topic, kept if it is there already
 #   kafka.sh tool CLASS ARGS...        any command-line class of Kafka's, e.g. org.apache.kafka.tools.TopicCommand
 #
@@ -18,22 +20,19 @@
 #   KAFKA_WAIT_S       patience for a start or a stop; default 60
 #   SLUICE_CACHE       where the jars are kept; default ~/.cache/sluice. With the jars there, nothing is fetched.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-self=$here/$(basename "${BASH_SOURCE[0]}")
-host=127.0.0.1
+# shellcheck source=tests/services/service.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../service.sh"
 data=${KAFKA_DATA:-${TMPDIR:-/tmp}/sluice-kafka-$(id -u)}
 [[ $data == /* ]] || data=$PWD/$data
 wait_s=${KAFKA_WAIT_S:-60}
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 pid_file=$data/pid
 port_file=$data/port
+ports_file=$data/other-ports # of the controller, SASL_PLAINTEXT, SASL_SSL and SSL
+tls=$data/tls
 log=$data/broker.log
 
-cache=${SLUICE_CACHE:-${HOME:-/tmp}/.cache/sluice}
-# A changed pom.xml is another set of jars.
-jars=$cache/kafka-$(sed -n 's|.*<kafka.version>\(.*\)</kafka.version>.*|\1|p' "$here/pom.xml")-$(cksum < "$here/pom.xml" | cut -d' ' -f1)
-
-fail() { echo "kafka.sh: $*" >&2; exit 1; }
+jars=$cache/kafka-$(sed -n 's|.*<kafka.version>\(.*\)</kafka.version>.*|\1|p' "$here/pom.xml")-$(pom_sum)
 
 alive() { [ -s "$pid_file" ] && kill -0 "$(cat "$pid_file")" 2>/dev/null; }
 
@@ -48,22 +47,6 @@ healthy() {
   [[ $(kcat -b "$host:$(port)" -L -m 1 2>/dev/null) == *" 1 brokers"* ]]
 }
 
-# Fills the cache with the jars; two at once wait for each other, and half a download is never taken for a whole one.
-fetch_jars() {
-  [ -d "$jars" ] && return
-  command -v mvn >/dev/null || fail "mvn is needed to fetch Kafka's jars (scripts/install-deps.sh test)"
-  mkdir -p "$cache"
-  exec 9>"$cache/kafka.lock"
-  flock 9
-  if [ ! -d "$jars" ]; then
-    echo "fetching Kafka's jars into $jars"
-    rm -rf "$jars.part"
-    mvn -B -q -Dstyle.color=never -f "$here/pom.xml" dependency:copy-dependencies "-Dlibs=$jars.part" || fail "could not fetch Kafka's jars"
-    mv "$jars.part" "$jars"
-  fi
-  exec 9>&-
-}
-
 # A class-data archive halves the start. The first broker that stops cleanly leaves one; it fits one Java only.
 class_archive() {
   local binary
@@ -76,33 +59,45 @@ run_tool() {
     -cp "$jars/*" "$@"
 }
 
-# Two ports that are free now: the client's and the controller's.
-free_ports() {
-  python3 -c 'import socket
-s = [socket.socket() for _ in "ab"]
-[x.bind(("127.0.0.1", 0)) for x in s]
-print(*[x.getsockname()[1] for x in s])'
+write_configuration() {
+  local client controller sasl_plaintext sasl_ssl ssl
+  [ -s "$port_file" ] && [ -s "$ports_file" ] || {
+    read -r client controller sasl_plaintext sasl_ssl ssl < <(free_ports 5)
+    echo "$client" > "$port_file"
+    echo "$controller $sasl_plaintext $sasl_ssl $ssl" > "$ports_file"
+  }
+  read -r controller sasl_plaintext sasl_ssl ssl < "$ports_file"
+  client=${KAFKA_PORT:-$(cat "$port_file")}
+  echo "$client" > "$port_file"
+  sed -e "s|@HOST@|$host|g; s|@PORT@|$client|g; s|@CTRL_PORT@|$controller|g; s|@DATA@|$data|g; s|@TLS@|$tls|g" \
+    -e "s|@SASL_PLAINTEXT_PORT@|$sasl_plaintext|g; s|@SASL_SSL_PORT@|$sasl_ssl|g; s|@SSL_PORT@|$ssl|g" \
+    -e "s|@AUTO_CREATE@|${KAFKA_AUTO_CREATE:-false}|g" "$here/server.properties.in" > "$data/server.properties"
 }
 
-write_configuration() {
-  local client controller
-  if [ -s "$port_file" ] && [ -s "$data/controller-port" ]; then
-    client=$(cat "$port_file")
-    controller=$(cat "$data/controller-port")
-  else
-    read -r client controller < <(free_ports)
-  fi
-  client=${KAFKA_PORT:-$client}
-  echo "$client" > "$port_file"
-  echo "$controller" > "$data/controller-port"
-  sed -e "s|@HOST@|$host|g; s|@PORT@|$client|g; s|@CTRL_PORT@|$controller|g; s|@DATA@|$data|g" \
-    -e "s|@AUTO_CREATE@|${KAFKA_AUTO_CREATE:-false}|g" "$here/server.properties.in" > "$data/server.properties"
+certificate() { # NAME OPENSSL-ARGS...: NAME.key and NAME.pem
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 3650 -keyout "$1.key" -out "$1.pem" "${@:2}" \
+    2>>"$data/openssl.log" || { cat "$data/openssl.log" >&2; fail "could not make a certificate"; }
+}
+
+# Of the broker; of a client that is named etl, its key with the password key-secret; and of an authority that has signed nothing.
+make_certificates() {
+  [ -d "$tls" ] && return
+  mkdir -p "$tls.part"
+  cd "$tls.part"
+  certificate ca -nodes -subj /CN=authority
+  certificate other-ca -nodes -subj /CN=stranger
+  certificate broker -CA ca.pem -CAkey ca.key -nodes -subj /CN=broker -addext "subjectAltName=IP:$host"
+  certificate client -CA ca.pem -CAkey ca.key -passout pass:key-secret -subj /CN=etl
+  cat broker.pem >> broker.key # the broker takes both out of one file
+  cd - >/dev/null
+  mv "$tls.part" "$tls"
 }
 
 format_storage() {
   [ -f "$data/log/meta.properties" ] && return
   "$java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx128m "-Dlog4j2.configurationFile=$here/log4j2.xml" -cp "$jars/*" \
     kafka.tools.StorageTool format -t AAAAAAAAAAAAAAAAAAAAAQ -c "$data/server.properties" --ignore-formatted \
+    --add-scram 'SCRAM-SHA-256=[name=etl,password=etl-secret]' --add-scram 'SCRAM-SHA-256=[name=guest,password=guest-secret]' \
     > "$data/format.log" 2>&1 || { cat "$data/format.log" >&2; fail "could not format $data/log"; }
 }
 
@@ -134,9 +129,10 @@ start() {
     return
   fi
   alive && fail "pid $(cat "$pid_file") lives but does not answer; see $log"
-  fetch_jars
+  fetch_once "$jars" "Kafka's jars" fetch_dependencies
   mkdir -p "$data"
   [ "${1:-}" = --fresh ] && rm -rf "$data/log" "$port_file"
+  make_certificates
   # Between the choice of a free port and its use somebody else may take it: then choose again.
   for attempt in 1 2 3; do
     write_configuration
@@ -156,19 +152,7 @@ start() {
 
 end() {  # end SIGNAL
   alive || { rm -f "$pid_file"; echo "not running"; return; }
-  local pid
-  pid=$(cat "$pid_file")
-  kill "-$1" "$pid"
-  for ((i = 0; i < wait_s * 20; i++)); do
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.05
-  done
-  if kill -0 "$pid" 2>/dev/null; then
-    kill -KILL "$pid"
-    echo "killed: it did not stop within $wait_s s"
-  else
-    echo stopped
-  fi
+  end_process "$1" "$(cat "$pid_file")" "$wait_s"
   rm -f "$pid_file"
   [ ! -s "$data/classes.jsa" ] || mv "$data/classes.jsa" "$(class_archive)"
 }
@@ -185,7 +169,7 @@ case $command in
     ;;
   status)
     if healthy; then
-      echo "up: $host:$(port), pid $(cat "$pid_file"), $(awk '/VmRSS/ {print int($2 / 1024)}' "/proc/$(cat "$pid_file")/status") MiB"
+      echo "up: $host:$(port), pid $(cat "$pid_file"), $(memory_mib "$(cat "$pid_file")") MiB"
     elif alive; then
       echo "starting or sick: pid $(cat "$pid_file")"
       exit 2
@@ -198,6 +182,8 @@ case $command in
   pid) alive && cat "$pid_file" ;;
   exec)
     healthy || fail "the broker of $data is not up"
+    read -r _ sasl_plaintext sasl_ssl ssl < "$ports_file"
+    export KAFKA_SASL_PLAINTEXT=$host:$sasl_plaintext KAFKA_SASL_SSL=$host:$sasl_ssl KAFKA_SSL=$host:$ssl KAFKA_TLS=$tls
     KAFKA=$host:$(port) exec "$@"
     ;;
   topic)
@@ -207,11 +193,8 @@ case $command in
       --topic "$name" --partitions "$partitions" --replication-factor 1 "${@:3}"
     ;;
   tool)
-    fetch_jars
+    fetch_once "$jars" "Kafka's jars" fetch_dependencies
     run_tool "$@"
     ;;
-  *)
-    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "$self"
-    exit 64
-    ;;
+  *) usage ;;
 esac

@@ -76,7 +76,7 @@ TEST_CASE("a process killed at any failpoint leaves a newest checkpoint that can
   for (const std::string& name : names) {
     for (const int passing : passings(name)) {
       CAPTURE(name, passing);
-      TemporaryDir dir;
+      sluice::tests::TempFolder dir;
       uint64_t last_number = 0;
       if (name == "checkpoint.in_cleanup") {  // needs something to clean up
         REQUIRE(run_in_child(dir.path(), "checkpoint.after_manifest") == 137);

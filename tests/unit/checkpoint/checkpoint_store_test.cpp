@@ -1,16 +1,16 @@
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 
+#include "../../support/small_disk.h"
 #include "store_fixture.h"
 
 using namespace sluice;
 using namespace sluice::checkpoint;
 
 TEST_CASE("a checkpoint is restored as it was taken") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   base::ManualClock clock(state::kStart);
   StoreOptions options;
   options.clock = &clock;
@@ -60,7 +60,7 @@ TEST_CASE("a checkpoint is restored as it was taken") {
 }
 
 TEST_CASE("a checkpoint of a running process can be listed and verified by another, which changes nothing") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();
@@ -83,7 +83,7 @@ TEST_CASE("a checkpoint of a running process can be listed and verified by anoth
 }
 
 TEST_CASE("one process at a time; the message names the holder") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   const auto second = CheckpointStore::open(dir / "store");
   REQUIRE_FALSE(second.is_ok());
@@ -100,7 +100,7 @@ TEST_CASE("one process at a time; the message names the holder") {
 }
 
 TEST_CASE("numbers are never used twice, not after a restart, a failure or the loss of all checkpoints") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   {
     auto store = must(CheckpointStore::open(dir / "store"));
     CHECK(store->reserve_number().status().code() == base::Code::kBug);  // no run began
@@ -151,8 +151,81 @@ TEST_CASE("numbers are never used twice, not after a restart, a failure or the l
   CHECK_THAT(changed.status().message(), Catch::Contains("expected sha256") && Catch::Contains("found"));
 }
 
+// The first checkpoint of a run that begins a lineage may never come.
+TEST_CASE("a run that ended before its first checkpoint is gone on with from where it had started") {
+  sluice::tests::TempFolder dir;
+  auto store = must(CheckpointStore::open(dir / "store"));
+  const auto reopen = [&] {
+    store.reset();
+    store = must(CheckpointStore::open(dir / "store"));
+  };
+  const auto complete = [&] { return must(must(store->begin(must(store->reserve_number()))).complete({})); };
+  must(store->begin_run(nullptr));
+  for (int i = 0; i < 3; ++i) complete();
+  std::vector<uint64_t> abandoned;
+
+  SECTION("from an older one") {
+    const Manifest older = must(store->load_verified(2));
+    must(store->begin_run(&older));
+    must(store->confirm_run());
+    reopen();
+    const Manifest again = must(store->latest(&abandoned));
+    CHECK(again.number == 2);
+    CHECK(abandoned == std::vector<uint64_t>{3});
+    must(store->begin_run(&again));
+    must(store->confirm_run());
+    reopen();  // the same, however often it ends so
+    CHECK(must(store->latest()).number == 2);
+    must(store->begin_run(&again));
+    const Manifest first = complete();
+    CHECK(first.parent_number == 2);
+    reopen();
+    abandoned.clear();
+    CHECK(must(store->latest(&abandoned)).number == 4);
+    CHECK(abandoned.empty());
+  }
+  SECTION("from an older one that was removed since") {
+    const Manifest older = must(store->load_verified(2));
+    must(store->begin_run(&older));
+    must(store->confirm_run());
+    must(store->remove(2));
+    reopen();
+    const std::string gone = "checkpoint 2, from which the last run started, is not in " + (dir / "store") +
+                             " any more; checkpoint 3 is of the run before that one: --from 3 goes on from it\n";
+    CHECK(store->latest().status().message() == gone + "the newest usable checkpoint before it is 1: --from 1");
+    must(store->remove(1));
+    CHECK(store->latest().status().message() == gone + "there is no usable checkpoint before it");
+  }
+  SECTION("from scratch") {
+    must(store->begin_run(nullptr));
+    must(store->confirm_run());
+    reopen();
+    const Manifest none = must(store->latest(&abandoned));
+    CHECK(none.number == 0);
+    CHECK(none.lineage.empty());
+    CHECK(abandoned == std::vector<uint64_t>{3, 2, 1});
+    must(store->begin_run(nullptr));
+    CHECK(complete().parent_number == 0);
+    CHECK(must(store->latest()).number == 4);
+  }
+  SECTION("refused before anything was done") {
+    must(store->begin_run(nullptr));
+    reopen();
+    CHECK(must(store->latest(&abandoned)).number == 3);
+    CHECK(abandoned.empty());
+  }
+  SECTION("from the newest") {
+    const Manifest newest = must(store->latest());
+    must(store->begin_run(&newest));
+    must(store->confirm_run());
+    reopen();
+    CHECK(must(store->latest(&abandoned)).number == 3);
+    CHECK(abandoned.empty());
+  }
+}
+
 TEST_CASE("only one checkpoint is pending; an abandoned or failed one leaves nothing") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();
@@ -167,7 +240,7 @@ TEST_CASE("only one checkpoint is pending; an abandoned or failed one leaves not
   CHECK(files_in(dir / "store/shared") == 0);
   {
     auto pending = must(store->begin(must(store->reserve_number())));
-    CHECK_FALSE(pending.add_spool("sink", 0, 1, dir / "no such file").is_ok());
+    CHECK_FALSE(pending.add_spool("sink", 0, 1, 1, dir / "no such file").is_ok());
     CHECK(pending.add_file("kind", "../escape", dir / "no such file").code() == base::Code::kBug);
     const auto failed = pending.complete({});  // a part is missing: there must be no checkpoint
     REQUIRE_FALSE(failed.is_ok());
@@ -178,7 +251,7 @@ TEST_CASE("only one checkpoint is pending; an abandoned or failed one leaves not
 }
 
 TEST_CASE("lanes add their files from their own threads") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();
@@ -207,39 +280,32 @@ TEST_CASE("lanes add their files from their own threads") {
 
 // RS-03
 TEST_CASE("a full disk fails one checkpoint; the one before stays whole and the next one after it is fine") {
-  TemporaryDir dir;
-  fs::create_directories(dir / "small");
-  if (::mount("tmpfs", (dir / "small").c_str(), "tmpfs", 0, "size=6m") != 0) {
+  sluice::tests::TempFolder dir;
+  const sluice::tests::SmallDisk small(dir / "small", "6m");
+  if (!small.mounted()) {
     WARN("no small file system can be mounted here: not tested");
     return;
   }
-  {
-    auto store = must(CheckpointStore::open(dir / "small/store"));
-    Job job(dir / "work", *store);
-    job.start();
-    job.write(1);
-    must(job.checkpoint());
-    {
-      std::ofstream filler(dir / "small/filler", std::ios::binary);
-      const std::string block(4096, 'f');
-      while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) continue;
-    }
-    job.write(2);
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      const auto failed = job.checkpoint();
-      REQUIRE_FALSE(failed.is_ok());
-      CHECK(failed.status().code() == base::Code::kRetry);
-      CHECK_THAT(failed.status().message(), Catch::Contains("no space"));
-      CHECK(store->list().size() == 1);
-      CHECK(must(store->latest()).number == 1);
-    }
-    CHECK(job.epoch() == 2);
-    fs::remove(dir / "small/filler");
-    const Manifest next = must(job.checkpoint());
-    CHECK(next.number > 1);
-    CHECK(must(store->latest()).number == next.number);
-    job.restore(next);
-    CHECK(job.epoch() == 2);
+  auto store = must(CheckpointStore::open(small / "store"));
+  Job job(dir / "work", *store);
+  job.start();
+  job.write(1);
+  must(job.checkpoint());
+  small.fill();
+  job.write(2);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto failed = job.checkpoint();
+    REQUIRE_FALSE(failed.is_ok());
+    CHECK(failed.status().code() == base::Code::kRetry);
+    CHECK_THAT(failed.status().message(), Catch::Contains("no space"));
+    CHECK(store->list().size() == 1);
+    CHECK(must(store->latest()).number == 1);
   }
-  ::umount((dir / "small").c_str());
+  CHECK(job.epoch() == 2);
+  small.make_room();
+  const Manifest next = must(job.checkpoint());
+  CHECK(next.number > 1);
+  CHECK(must(store->latest()).number == next.number);
+  job.restore(next);
+  CHECK(job.epoch() == 2);
 }

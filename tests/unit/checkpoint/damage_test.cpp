@@ -18,7 +18,7 @@ std::map<std::string, std::string> all_files(const std::string& dir) {
 
 // RS-02
 TEST_CASE("damage of any file of the newest checkpoint is named, with the previous usable one") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();
@@ -102,7 +102,7 @@ TEST_CASE("damage of any file of the newest checkpoint is named, with the previo
 }
 
 TEST_CASE("when no checkpoint is usable it says so and does not start empty") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   must(store->begin_run(nullptr));
   for (int i = 0; i < 2; ++i) must(must(store->begin(must(store->reserve_number()))).complete({}));
@@ -116,7 +116,7 @@ TEST_CASE("when no checkpoint is usable it says so and does not start empty") {
 }
 
 TEST_CASE("a checkpoint of a newer version is named as such") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   must(store->begin_run(nullptr));
   for (int i = 0; i < 2; ++i) must(must(store->begin(must(store->reserve_number()))).complete({}));
@@ -129,7 +129,7 @@ TEST_CASE("a checkpoint of a newer version is named as such") {
 }
 
 TEST_CASE("a damaged shared file is replaced when the same bytes are added again") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 #include "checkpoint/sha256.h"
 
 using namespace sluice;
@@ -35,15 +37,14 @@ Manifest full() {
   split.ended = true;
   ManifestSplit unseen;
   unseen.id = "topic-1";
-  m.sources.push_back({"cart_add", {split, unseen}});
+  m.sources.push_back({"cart_add", {split, unseen}, true});
   m.watermarks.push_back({"cart_add", 1, 1667779200000});
   m.watermarks.push_back({"cart_add", 0, INT64_MIN});
   m.gates.push_back({"cart_add", true});
   m.lanes.push_back(
       {1, 64, 128, {{"000012.sst", std::string(64, 'a'), UINT64_MAX}, {"CURRENT", std::string(64, '0'), 16}}});
-  m.spools.push_back({"sink", 1, "spools/0000-sink-0001", std::string(64, 'b'), 17, 2});
+  m.spools.push_back({"sink", 1, 16, "spools/0000-sink-0001", std::string(64, 'b'), 17, 2});
   m.files.push_back({"schema", "files/schema/x", std::string(64, 'c'), 0});
-  m.extra["k"] = "v \"quoted\"\n";
   return m;
 }
 
@@ -74,8 +75,8 @@ TEST_CASE("a manifest reads as it was written") {
   CHECK(m.sources[0].splits[0].max_event_time_ms == -5);
   CHECK(m.sources[0].splits[1].max_event_time_ms == INT64_MIN);
   CHECK(m.lanes[0].files[0].size == UINT64_MAX);
+  CHECK(m.spools[0].checkpoint == 16);
   CHECK(m.watermarks[1].watermark_ms == INT64_MIN);
-  CHECK(m.extra.at("k") == "v \"quoted\"\n");
   CHECK(m.pipeline == "dws_cart_add 购物车");
   CHECK(m.find_operator("first_today")->states[0].oldest_format == 1);
   CHECK(m.find_operator("nobody") == nullptr);
@@ -84,6 +85,16 @@ TEST_CASE("a manifest reads as it was written") {
   CHECK(m.find_lane(0) == nullptr);
   rapidjson::Document json;  // tools can read the whole file
   CHECK_FALSE(json.Parse(text.c_str()).HasParseError());
+}
+
+TEST_CASE("whether a source has started: as it is said, and in older manifests by its positions") {
+  const std::string body = body_of(write_manifest(full()));
+  const auto started = [&](const std::string& changed) { return read_manifest(with_body(changed))->sources[0].started; };
+  CHECK(started(body));
+  CHECK_FALSE(started(replaced(body, "\"started\": true", "\"started\": false")));
+  const std::string older = replaced(body, "\"started\": true", "\"another\": true");
+  CHECK(started(older));
+  CHECK_FALSE(started(replaced(older, "\"AAH/Cg==\"", "\"\"")));
 }
 
 TEST_CASE("every changed byte and every truncation of a manifest is noticed") {
@@ -130,6 +141,14 @@ TEST_CASE("fields that are missing, of another type or out of range are named") 
   CHECK_THAT(message("\"000012.sst\"", "\"/etc/passwd\""), Catch::Contains("not a file's name"));
   CHECK_FALSE(read_manifest(with_body("[]")).is_ok());
   CHECK_FALSE(read_manifest(with_body("{\"format\": 1")).is_ok());
+}
+
+TEST_CASE("a manifest that is nested a million deep is damaged, and no stack overflow") {
+  const std::string open(1'000'000, '['), close(1'000'000, ']');
+  CHECK_FALSE(read_manifest(with_body(open)).is_ok());
+  CHECK_FALSE(read_manifest(with_body(open + close)).is_ok());
+  const std::string extra = replaced(body_of(write_manifest(full())), "\"format\": 1", "\"format\": 1, \"x\": " + open + close);
+  CHECK(read_manifest(with_body(extra)).is_ok());  // a field that this version does not know
 }
 
 // RFC 4648, section 10.

@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Fixture, "a renamed operator is guessed") {
 }
 
 TEST_CASE_METHOD(Fixture, "a spool that was not written yet keeps its sink") {
-  manifest.spools.push_back({"sink", 0, "spools/x", std::string(64, '0'), 10, 5});
+  manifest.spools.push_back({"sink", 0, manifest.number, "spools/x", std::string(64, '0'), 10, 5});
   CHECK_THAT(refused(), Contains("5 rows that may not have been written"));
 }
 
@@ -175,6 +175,38 @@ TEST_CASE_METHOD(Fixture, "changed key, type, kind and format are refused with t
   }
 }
 
+TEST_CASE_METHOD(Fixture, "operators with state that changed places are refused; one without state may come between") {
+  const auto chain = [](std::vector<ManifestOperator>& operators, const std::vector<std::string>& order) {
+    for (size_t i = 1; i < order.size(); ++i)
+      for (ManifestOperator& op : operators)
+        if (op.id == order[i]) op.inputs = order[i - 1];
+  };
+  chain(manifest.operators, {"cart_add", "first_today", "w1"});
+  SECTION("another order") {
+    chain(current.operators, {"cart_add", "w1", "first_today"});
+    CHECK(refused() ==
+          "checkpoint 12 does not fit the pipeline:\n  operator \"w1\" read what \"first_today\" gave, now "
+          "\"first_today\" reads what \"w1\" gives: their state belongs to other rows. To give it up: --drop-state w1 "
+          "--drop-state first_today");
+    drop = {"first_today"};
+    accepted();
+  }
+  SECTION("something between them") {
+    chain(current.operators, {"cart_add", "first_today", "pruner", "w1"});
+    accepted();
+  }
+  SECTION("side by side") {
+    chain(current.operators, {"cart_add", "first_today"});
+    chain(current.operators, {"cart_add", "w1"});
+    accepted();
+  }
+  SECTION("a checkpoint that does not say it") {
+    for (ManifestOperator& op : manifest.operators) op.inputs.clear();
+    chain(current.operators, {"cart_add", "w1", "first_today"});
+    accepted();
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "what is new starts empty, and is said") {
   current.operators.push_back(operation("filter", "filter"));
   current.operators.push_back(operation("second", "kafka.source"));
@@ -188,6 +220,36 @@ TEST_CASE_METHOD(Fixture, "what is new starts empty, and is said") {
   CHECK_THAT(plan.text, Contains("\"filter\" is new") && Contains("\"second\" is new and begins at its start option") &&
                             Contains("\"dedup2\" is new and starts with empty state") &&
                             Contains("state \"late\" is new"));
+}
+
+TEST_CASE_METHOD(Fixture, "a broadcast state that starts empty needs sources that start, too") {
+  ManifestOperator filter = operation("filter", "broadcast_filter");
+  filter.states.push_back({.name = "rules", .kind = "broadcast"});
+  current.operators.push_back(filter);
+  current.broadcast_sources["filter"] = {"cart_add"};
+  CHECK_THAT(refused(), Contains("the broadcast state of operator \"filter\" starts empty, but its source \"cart_add\" goes on behind what it has "
+                                 "read, so nothing would fill it. To read \"cart_add\" from its start again: --drop-state cart_add"));
+  drop = {"cart_add"};
+  CHECK_THAT(accepted().text, Contains("\"cart_add\" begins at its start option; rows that it gives again are late where their windows have closed"));
+  manifest.operators.push_back(filter);
+  drop = {};
+  accepted();
+  drop = {"filter/rules"};
+  refused();
+}
+
+TEST_CASE_METHOD(Fixture, "what is dropped is forgotten, with everything that the checkpoint has of it") {
+  manifest.watermarks = {{"cart_add", 0, 5}, {"w1", 0, 5}};
+  manifest.spools = {{.operator_id = "out", .rows = 3}, {.operator_id = "other", .rows = 1}};
+  manifest.gates = {{"cart_add", true}, {"filter", true}, {"w1", true}};
+  forget_dropped(manifest, {"cart_add", "out", "filter/rules"});
+  CHECK(manifest.sources.empty());
+  REQUIRE(manifest.spools.size() == 1);
+  CHECK(manifest.spools[0].operator_id == "other");
+  REQUIRE(manifest.watermarks.size() == 1);
+  CHECK(manifest.watermarks[0].operator_id == "w1");
+  REQUIRE(manifest.gates.size() == 1);
+  CHECK(manifest.gates[0].operator_id == "w1");
 }
 
 TEST_CASE_METHOD(Fixture, "lanes, TTL, versions and the pipeline's name may change, and are noted") {

@@ -29,7 +29,7 @@ std::set<std::string> shared_on_disk(const CheckpointStore& store) {
 
 // RS-06
 TEST_CASE("of 30 incremental checkpoints the kept and the pinned ones can be restored, and nothing else is left") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StoreOptions options;
   options.keep = 3;
   auto store = must(CheckpointStore::open(dir / "store", options));
@@ -61,11 +61,11 @@ TEST_CASE("of 30 incremental checkpoints the kept and the pinned ones can be res
   must(store->unpin(15));
   job.write(31);
   must(job.checkpoint());
-  CHECK(complete_numbers(*store) == std::vector<uint64_t>{29, 30, 31});
+  CHECK(complete_numbers(*store) == std::vector<uint64_t>{15, 29, 30, 31});  // the run began at 15 and has one of its own
 }
 
 TEST_CASE("two restores of one checkpoint write different files under one name") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   Job job(dir / "work", *store);
   job.start();
@@ -93,7 +93,7 @@ TEST_CASE("two restores of one checkpoint write different files under one name")
 }
 
 TEST_CASE("retention counts what can be restored, and leaves what it cannot read") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StoreOptions options;
   options.keep = 2;
   auto store = must(CheckpointStore::open(dir / "store", options));
@@ -146,8 +146,27 @@ TEST_CASE("retention counts what can be restored, and leaves what it cannot read
   CHECK(shared_on_disk(*store) == now);
 }
 
+TEST_CASE("the checkpoint that a run started from stays until the run has enough of its own") {
+  sluice::tests::TempFolder dir;
+  StoreOptions options;
+  options.keep = 2;
+  auto store = must(CheckpointStore::open(dir / "store", options));
+  const auto complete = [&] { must(must(store->begin(must(store->reserve_number()))).complete({})); };
+  must(store->begin_run(nullptr));
+  for (int i = 0; i < 3; ++i) complete();
+  REQUIRE(complete_numbers(*store) == std::vector<uint64_t>{2, 3});
+  for (int i = 0; i < 2; ++i) {  // `--from 2`, by something that repeats its command
+    const Manifest older = must(store->load_verified(2));
+    must(store->begin_run(&older));
+    complete();
+  }
+  CHECK(complete_numbers(*store) == std::vector<uint64_t>{2, 4, 5});
+  complete();
+  CHECK(complete_numbers(*store) == std::vector<uint64_t>{5, 6});
+}
+
 TEST_CASE("a newest checkpoint that was removed on purpose is not missed") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   auto store = must(CheckpointStore::open(dir / "store"));
   must(store->begin_run(nullptr));
   for (int i = 0; i < 2; ++i) must(must(store->begin(must(store->reserve_number()))).complete({}));

@@ -110,7 +110,7 @@ class Job {
     }
     const std::string spool = work_ + "/spool";
     write_text(spool, "rows of checkpoint " + std::to_string(number.value()));
-    SLUICE_TRY(pending->add_spool("sink/1", 0, 1, spool));
+    SLUICE_TRY(pending->add_spool("sink/1", 0, number.value(), 1, spool));
     fs::remove(spool);  // it may have been linked
     write_text(spool, "note");
     SLUICE_TRY(pending->add_file("notes", "note.txt", spool));

@@ -48,7 +48,7 @@ struct Store {
     op.timers = 1;
     op.states = {{"seen", "value", 1, 1, 1, 86'400'000, 1234}};
     m.operators = {op};
-    m.sources = {{"cart", {{"cart_add-0", "\x01\x02", "offset 4711", 1, 1'654'077'600'000, true, false}}}};
+    m.sources = {{"cart", {{"cart_add-0", "\x01\x02", "offset 4711", 1, 0, 1'654'077'600'000, true, false}}}};
     m.watermarks = {{"first", 0, 1'654'077'598'000}, {"first", 1, INT64_MIN}};
     m.gates = {{"filter", true}};
     return m;
@@ -157,6 +157,27 @@ TEST_CASE("a damaged checkpoint is named with its file and what was expected") {
                  Catch::Contains("expected ") && Catch::Contains(", found "));
   const Ran one = run_sluice({"checkpoints", "verify", s.folder.path("store"), "1"});
   CHECK(one.exit_status == 0);
+
+  // A start from the newest one would be refused: list and show say so, and in the same words.
+  const Ran list = run_sluice({"checkpoints", "list", s.folder.path("store")});
+  CHECK(list.exit_status == 3);
+  CHECK_THAT(s.portable(list.out), Catch::Contains("\n       1  complete ") && Catch::Contains("\n       2  damaged "));
+  CHECK_THAT(s.portable(list.err), Catch::StartsWith("sluice checkpoints: checkpoint 2 is damaged: chk-0000000002/") &&
+                                       Catch::EndsWith("\nthe newest usable checkpoint before it is 1: --from 1\n"));
+  const Ran show = run_sluice({"checkpoints", "show", s.folder.path("store")});
+  CHECK(show.exit_status == 3);
+  CHECK_THAT(show.out, Catch::StartsWith("checkpoint 1 of "));
+  CHECK(show.err == list.err);
+  CHECK(run_sluice({"checkpoints", "show", s.folder.path("store"), "1"}).exit_status == 0);
+
+  // One that is gone is missed as well.
+  std::filesystem::remove_all(s.folder.path("store/chk-0000000002"));
+  const Ran gone = run_sluice({"checkpoints", "show", s.folder.path("store")});
+  CHECK(gone.exit_status == 3);
+  CHECK_THAT(gone.out, Catch::StartsWith("checkpoint 1 of "));
+  CHECK(s.portable(gone.err) ==
+        "sluice checkpoints: checkpoint 2 was completed but is not in FOLDER/store any more\n"
+        "the newest usable checkpoint before it is 1: --from 1\n");
 }
 
 TEST_CASE("the store of a pipeline file, although the rest of the file is wrong") {
@@ -187,4 +208,49 @@ TEST_CASE("the store of a pipeline file, although the rest of the file is wrong"
   const Ran nothing = run_sluice({"checkpoints", "list", "/nowhere"});
   CHECK(nothing.exit_status == 2);
   CHECK(nothing.err == "sluice checkpoints: /nowhere is neither a folder nor a pipeline file\n");
+}
+
+TEST_CASE("checkpoints pin and unpin, while a process holds the store") {
+  Store s;
+  const std::string dir = s.folder.path("store");
+  const auto pinned = [&] {
+    std::vector<uint64_t> out;
+    for (const auto& info : s.store->list())
+      if (info.pinned) out.push_back(info.number);
+    return out;
+  };
+  const Ran pin = run_sluice({"checkpoints", "pin", dir, "1"});
+  CHECK(pin.exit_status == 0);
+  CHECK(pin.out == "checkpoint 1 is kept until it is unpinned\n");
+  CHECK(pin.err.empty());
+  CHECK(pinned() == std::vector<uint64_t>{1});
+  CHECK(s.portable(run_sluice({"checkpoints", "list", dir}).out) == R"(  number  health      created (UTC)         lineage         size
+       1  complete    2022-06-01 10:00:00   LINEAGE-        10 B  pinned
+       2  complete    2022-06-01 10:00:10   LINEAGE-        10 B
+)");
+  CHECK(run_sluice({"checkpoints", "pin", dir, "1"}).exit_status == 0);  // again: nothing changes
+
+  const Ran unpin = run_sluice({"checkpoints", "unpin", dir, "1"});
+  CHECK(unpin.exit_status == 0);
+  CHECK(unpin.out == "checkpoint 1 is not pinned: it goes when newer ones take its place\n");
+  CHECK(pinned().empty());
+
+  for (const char* word : {"pin", "unpin"}) {
+    const Ran missing = run_sluice({"checkpoints", word, dir, "7"});
+    CHECK(missing.exit_status == 3);
+    CHECK(s.portable(missing.err) == "sluice checkpoints: there is no checkpoint 7 in FOLDER/store\n");
+    const Ran without = run_sluice({"checkpoints", word, dir});
+    CHECK(without.exit_status == 2);
+    CHECK_THAT(without.err, Catch::Contains("N is required"));
+  }
+}
+
+TEST_CASE("a run from scratch that has no checkpoint yet is said by show") {
+  Store s;
+  REQUIRE(s.store->begin_run(nullptr).is_ok());
+  REQUIRE(s.store->confirm_run().is_ok());
+  const Ran show = run_sluice({"checkpoints", "show", s.folder.path("store")});
+  CHECK(show.exit_status == 3);
+  CHECK(show.out.empty());
+  CHECK(show.err == "sluice checkpoints: the last run started from scratch and has no checkpoint yet; the newest one before it is 2\n");
 }

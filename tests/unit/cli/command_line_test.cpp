@@ -33,6 +33,12 @@ TEST_CASE("wrong arguments: status 2, one sentence, and where help is") {
        "sluice checkpoints: there is no command \"lst\"; did you mean \"list\"?\nTry \"sluice checkpoints --help\".\n"},
       {{"checkpoints", "list"},
        "sluice checkpoints list: DIR_OR_PIPELINE is required\nTry \"sluice checkpoints list --help\".\n"},
+      {{"checkpoints", "show", ".", "-1"},
+       "sluice checkpoints show: N: \"-1\" is not a number of a checkpoint\nTry \"sluice checkpoints show --help\".\n"},
+      {{"checkpoints", "pin", ".", "0x10"},
+       "sluice checkpoints pin: N: \"0x10\" is not a number of a checkpoint\nTry \"sluice checkpoints pin --help\".\n"},
+      {{"describe", "--all", "file.source"},
+       "sluice describe: --all is every operator: leave it out, or the operators that are named (file.source)\n"},
       {{"describe"}, "sluice describe: name an operator, or give --all (see \"sluice plugins\")\n"},
   };
   for (const Wrong& wrong : all) {
@@ -60,7 +66,7 @@ TEST_CASE("no command at all shows the help and is an error") {
   CHECK(help.exit_status == 0);
   CHECK(none.err == help.out);
   for (const char* text :
-       {"Exit status:\n  0 ", "\n  130 ", "SLUICE_PLUGIN_PATH", "${NAME:-default}", "sluice run pipeline.yaml"})
+       {"Exit status:\n  0 ", "\n  130 ", "SLUICE_PLUGIN_PATH", "SLUICE_DEBUG_PLUGINS", "${NAME:-default}", "sluice run pipeline.yaml"})
     CHECK_THAT(help.out, Catch::Contains(text));
   CHECK_THAT(help.out, !Catch::Contains("failpoints"));
 }
@@ -92,7 +98,7 @@ TEST_CASE("every command's help has an example") {
 }
 
 TEST_CASE("version and failpoints") {
-  CHECK(run_sluice({"version"}).out == "sluice " SLUICE_VERSION " (plugin ABI 0.1)\n");
+  CHECK(run_sluice({"version"}).out == "sluice " SLUICE_VERSION " (plugin ABI 0.2)\n");
   CHECK(run_sluice({"--version"}).out == run_sluice({"version"}).out);
   const Ran failpoints = run_sluice({"failpoints"});
   CHECK(failpoints.exit_status == 0);

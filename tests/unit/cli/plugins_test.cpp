@@ -29,7 +29,7 @@ TEST_CASE("plugins: modules, operators, and a library that crashes as one line o
   CHECK(good.exit_status == 0);
   CHECK(portable(good.out) == R"(searched PLUGINS/sample
 
-sample 2.0.0 (plugin ABI 0.1)
+sample 2.0.0 (plugin ABI 0.2)
   PLUGINS/sample/libcli_sample_plugin.so
   sample.each            transform  Shows | every kind of option.
   sample.nowhere         sink       Forgets rows.
@@ -52,7 +52,7 @@ TEST_CASE("plugins as JSON") {
   out.erase(build, out.find('\n', build) + 1 - build);
   out.erase(vendor, out.find('\n', vendor) + 1 - vendor);
   CHECK(out == R"~({
-  "abi": "0.1",
+  "abi": "0.2",
   "folders": [
     "PLUGINS/sample",
     "PLUGINS/crashing"
@@ -61,7 +61,7 @@ TEST_CASE("plugins as JSON") {
     {
       "name": "sample",
       "version": "2.0.0",
-      "abi": "0.1",
+      "abi": "0.2",
       "file": "PLUGINS/sample/libcli_sample_plugin.so",
       "operators": [
         {
@@ -278,6 +278,19 @@ TEST_CASE("describe as JSON and as JSON Schema") {
 )"));
   CHECK_THAT(describe({"--all", "--format", "schema"}).out,
              Catch::Contains("\"title\": \"Sluice pipeline\"") && Catch::Contains("\"const\": \"sample.nowhere\""));
+}
+
+TEST_CASE("describe pipeline: the keys of the file itself") {
+  const Ran text = describe({"pipeline"}), json = describe({"pipeline", "--format", "json"});
+  CHECK(text.exit_status == 0);
+  CHECK_THAT(text.out, Catch::Contains("\ncheckpoint\n  dir: text\n") &&
+                           Catch::Contains("\n  interval: duration; default 10s\n      Time between two checkpoints") &&
+                           Catch::Contains("\n  with: block\n      Options of that sink.\n") &&
+                           Catch::Contains("\nA step of a test's input\n  to: text\n"));
+  CHECK(json.exit_status == 2);
+  CHECK(json.err ==
+        "sluice describe: \"pipeline\" is described as --format text or markdown, on standard output; --all --format schema is "
+        "for editors\n");
 }
 
 TEST_CASE("describe: an operator that is not there") {

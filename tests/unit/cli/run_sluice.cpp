@@ -64,24 +64,14 @@ const std::string& bare_program() {
 
 Ran run_sluice(const std::vector<std::string>& arguments) { return run_program(SLUICE_PROGRAM, arguments, {}); }
 
+Ran run_sluice_redirected(const std::vector<std::string>& arguments, const std::string& redirections) {
+  std::vector<std::string> shell{"-c", "exec \"$0\" \"$@\" " + redirections, SLUICE_PROGRAM};
+  shell.insert(shell.end(), arguments.begin(), arguments.end());
+  return run_program("/bin/sh", shell, {});
+}
+
 Ran run_bare_sluice(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
   return run_program(bare_program(), arguments, environment);
-}
-
-Folder::Folder() {
-  std::string pattern = (fs::temp_directory_path() / "sluice-cli-XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;  // a test that fails elsewhere must not fail here, too
-  fs::remove_all(path_, ignored);
-}
-
-std::string Folder::write(const std::string& name, const std::string& text) const {
-  std::ofstream(path(name), std::ios::binary) << text;
-  return path(name);
 }
 
 std::string read(const std::string& path) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "../../support/temp_folder.h"
+
 namespace sluice::cli::testing {
 
 struct Ran {
@@ -14,20 +16,10 @@ struct Ran {
 Ran run_sluice(const std::vector<std::string>& arguments);
 // The same program in a folder without plugins; `environment` is added to that of the test.
 Ran run_bare_sluice(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {});
+// The command as a shell starts it, with redirections such as ">&-"; what they leave alone is taken as above.
+Ran run_sluice_redirected(const std::vector<std::string>& arguments, const std::string& redirections);
 
-// A new empty folder, removed with the object.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string path(const std::string& name = "") const { return name.empty() ? path_ : path_ + "/" + name; }
-  std::string write(const std::string& name, const std::string& text) const;  // returns the path
-
- private:
-  std::string path_;
-};
+using Folder = tests::TempFolder;
 
 std::string read(const std::string& path);
 std::string replaced(std::string text, const std::string& what, const std::string& with);

@@ -1,4 +1,6 @@
 // Operators with every kind of option, so that the pages made from them can be compared whole.
+#include <stdexcept>
+
 #include "sluice/sdk.hpp"
 
 namespace {
@@ -39,6 +41,19 @@ class SampleTransform final : public sluice::Transform<SampleConfig> {
         opt("fields", &SampleConfig::fields).def("[a, b]").doc("Which | of them."),
         opt("old", &SampleConfig::old).def("x").deprecated().doc("Use path."),
     };
+  }
+  // Finds two problems and says one more with its status, or warns, or breaks: what `path` asks for.
+  sluice::Status check(sluice::Problems& problems) override {
+    if (config().path == "fine") return sluice::Status::ok();
+    if (config().path == "warns") {
+      warn("the server is slow");
+      return sluice::Status::ok();
+    }
+    if (config().path == "throws") throw std::runtime_error("no such thing");
+    problems.add_to("path", "there is no " + config().path);
+    problems.add_to("wait", "the server wants less");
+    problems.add("the server is old");
+    return sluice::Status::retry("connection refused");
   }
   sluice::Status process(const sluice::Batch& in, sluice::Output& out) override {
     for (uint32_t row = 0; row < in.size(); ++row) out.forward(row);

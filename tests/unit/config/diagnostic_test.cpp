@@ -26,6 +26,13 @@ TEST_CASE("messages are sorted by place and quote their line") {
         "a.yaml:3:2: error: third\n  \ty: 3\n  \t^\n");
 }
 
+TEST_CASE("control characters of a quoted line do not get out") {
+  Diagnostics diagnostics;
+  diagnostics.add_source("a", std::string("x\0y\x1B[31m\x7F\tz\n", 12));
+  diagnostics.error({"a", 1, 2}, "c", "p", "m");
+  CHECK(diagnostics.render_text() == "a:1:2: error: m\n  x\uFFFDy\uFFFD[31m\uFFFD\tz\n   ^\n");
+}
+
 TEST_CASE("equal messages at one place are shown once") {
   Diagnostics diagnostics;
   diagnostics.error({"a", 1, 1}, "c", "p", "m");
@@ -43,6 +50,19 @@ TEST_CASE("lines with secrets are not quoted") {
   CHECK_THAT(text, !Catch::Contains("hunter2"));
   CHECK_THAT(text, Catch::Contains("y: 1"));
   CHECK_THAT(text, Catch::Contains("${P}"));
+}
+
+TEST_CASE("lines with a user in an address are not quoted") {
+  Diagnostics diagnostics;
+  diagnostics.add_source("a",
+                         "servers: [\"http://a:1\", default:hunter2@ch1:8123]\nhost: 'http://root:hunter2@db'\n"
+                         "url: http://root:${PW}@db\nmail: me@db\nx: 1 @ 2\n");
+  for (int line = 1; line <= 5; ++line) diagnostics.error({"a", line, 1}, "c", "", "m");
+  CHECK(diagnostics.render_text() ==
+        "a:1:1: error: m\na:2:1: error: m\n"
+        "a:3:1: error: m\n  url: http://root:${PW}@db\n  ^\n"
+        "a:4:1: error: m\n  mail: me@db\n  ^\n"
+        "a:5:1: error: m\n  x: 1 @ 2\n  ^\n");
 }
 
 TEST_CASE("JSON output has every field and survives any text") {

@@ -14,7 +14,7 @@ pipeline: dws_cart_add
 parallelism: 2
 key_groups: 64
 checkpoint: { dir: ./cp, interval: 5s, keep: 2, timeout: 1m }
-dead_letters: { dir: ./dead }
+dead_letters: { dir: ./dead, tombstones: false }
 on_error: fail
 limits: { max_record_size: 1MiB, state_memory: 32MiB, batch_rows: 256 }
 plugins: { dirs: [./build/plugins, ./more] }
@@ -97,6 +97,7 @@ TEST_CASE("a full pipeline file becomes a document in the order of the file") {
   CHECK(document.checkpoint.keep == 2);
   CHECK(document.checkpoint.timeout_ms == 60'000);
   CHECK(document.dead_letters_dir == "./dead");
+  CHECK_FALSE(document.tombstone_letters);
   CHECK(document.on_error == OnError::kFail);
   CHECK(document.limits.max_record_size == 1 << 20);
   CHECK(document.limits.state_memory == 32 << 20);
@@ -152,6 +153,7 @@ TEST_CASE("sections that are not given have their defaults") {
   CHECK(document.checkpoint.keep == 3);
   CHECK(document.checkpoint.timeout_ms == 600'000);
   CHECK(document.dead_letters_dir == "./dead-letters");
+  CHECK(document.tombstone_letters);
   CHECK(document.on_error == OnError::kDeadLetter);
   CHECK(document.limits.max_record_size == 8 << 20);
   CHECK(document.limits.state_memory == 64 << 20);
@@ -291,6 +293,27 @@ TEST_CASE("keys at another level are told where they belong") {
   CHECK(
       lines(check(replaced(kSmall, "    input: src\n", "    input: src\n    checkpoint: { keep: 2 }\n")).diagnostics) ==
       "9:5 unknown key \"checkpoint\" of operator \"out\"; it belongs at top level\n");
+}
+
+TEST_CASE("event_time without a field has the settings alone; what tells of a field needs one") {
+  const auto with = [](const std::string& event_time) { return replaced(kSmall, "    with: { path: a.jsonl }\n", "    with: { path: a.jsonl }\n    event_time: " + event_time + "\n"); };
+  for (const char* event_time : {"{}", "", "{ out_of_order: 5s, max_ahead: 0 }"}) {
+    const Checked checked = check(with(event_time));
+    INFO(event_time << "\n" << checked.diagnostics.render_text());
+    REQUIRE(checked.diagnostics.empty());
+    REQUIRE(checked.document->operators[0].event_time);
+    const EventTimeSection& found = *checked.document->operators[0].event_time;
+    const bool given = std::string(event_time).size() > 2;
+    CHECK(found.fields.empty());
+    CHECK(found.out_of_order_ms == (given ? 5000 : 0));
+    CHECK(found.idle_timeout_ms == 30'000);
+    CHECK(found.max_ahead_ms == (given ? 0 : 86'400'000));
+  }
+  CHECK(lines(check(with("{ format: epoch_ms }")).diagnostics) == "6:5 option \"field\" of event_time is missing\n");
+  CHECK(lines(check(with("{ types: [insert] }")).diagnostics) ==
+        "6:5 option \"field\" of event_time is missing\n6:5 option \"format\" of event_time is missing\n");
+  CHECK(lines(check(with("{ field: ts }")).diagnostics) == "6:5 option \"format\" of event_time is missing\n");
+  CHECK(lines(check(with("{ fields: ts }")).diagnostics) == "6:19 unknown option \"fields\" of event_time; did you mean \"field\"?\n");
 }
 
 TEST_CASE("unknown operators: the plugin that failed is named") {

@@ -65,8 +65,11 @@ TEST_CASE("durations have a unit") {
   CHECK(parse_duration("1.5h").problem == "\"1.5h\" is not a whole number of its unit");
   CHECK(parse_duration("1.5h").suggestion == "90m");
   CHECK(parse_duration("010s").suggestion == "10s");
-  CHECK(parse_duration("99999999999999d").problem == "\"99999999999999d\" is too large");
-  CHECK(parse_duration("99999999999999999999d").problem == "\"99999999999999999999d\" is too large");
+  CHECK(parse_duration("36500d").value == 36'500 * INT64_C(86'400'000));
+  CHECK(parse_duration("3153600000001ms").problem == "\"3153600000001ms\" is too large; durations go up to 36500d");
+  CHECK(parse_duration("1000000d").problem == "\"1000000d\" is too large; durations go up to 36500d");
+  CHECK(parse_duration("99999999999999999999d").problem ==
+        "\"99999999999999999999d\" is too large; durations go up to 36500d");
   for (const char* text : {"", "s", "-1s", "1us", "1.s", "1h30m", "1,5s", "..s", "1..5s", "ms", "abc"}) {
     INFO(text);
     CHECK_FALSE(parse_duration(text).ok());

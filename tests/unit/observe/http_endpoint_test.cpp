@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <stdexcept>
+#include <vector>
 
 #include "observe/dashboard.h"
 #include "sample_progress.h"
@@ -16,16 +18,23 @@ using namespace sluice::observe;
 
 namespace {
 
-// The whole answer to one request; empty when nobody answers.
-std::string ask(uint16_t port, const std::string& request) {
+// A connection to the endpoint; the test closes it.
+int connection(uint16_t port, bool* connected) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  *connected = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  return fd;
+}
+
+// The whole answer to one request; empty when nobody answers.
+std::string ask(uint16_t port, const std::string& request) {
+  bool connected = false;
+  const int fd = connection(port, &connected);
   std::string answer;
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
-      ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+  if (connected && ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
     char buffer[4096];
     for (ssize_t n; (n = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) answer.append(buffer, static_cast<size_t>(n));
   }
@@ -126,6 +135,26 @@ TEST_CASE("pages of the endpoint") {
     endpoint.value().reset();
     CHECK(get(port, "/health").empty());
   }
+}
+
+TEST_CASE("connections that say nothing do not keep others waiting") {
+  HttpEndpointOptions options;
+  options.progress = [] { return sample_progress(); };
+  options.health = {10'000, 60'000};
+  auto endpoint = HttpEndpoint::start({"127.0.0.1", 0}, options);
+  REQUIRE(endpoint.is_ok());
+  const uint16_t port = endpoint.value()->address().port;
+  std::vector<int> silent;
+  for (int i = 0; i < 16; ++i) {
+    bool connected = false;
+    silent.push_back(connection(port, &connected));
+    REQUIRE(connected);
+  }
+  CHECK(starts_with(get(port, "/health"), "HTTP/1.1 200"));
+  // The endpoint has not given up the last of them before it answered.
+  char byte = 0;
+  CHECK((::recv(silent.back(), &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)));
+  for (const int fd : silent) ::close(fd);
 }
 
 TEST_CASE("an endpoint whose progress throws stays up") {

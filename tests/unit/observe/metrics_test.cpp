@@ -82,6 +82,7 @@ sluice_split_gated{pipeline="dws",operator="cart",split="cart_add-0"} 0
 sluice_split_gated{pipeline="dws",operator="cart",split="cart_add-1"} 0
 sluice_checkpoint_completed_total{pipeline="dws"} 12
 sluice_checkpoint_failed_total{pipeline="dws"} 0
+sluice_checkpoint_failed_in_a_row{pipeline="dws"} 0
 sluice_checkpoint_running_seconds{pipeline="dws"} 0
 sluice_checkpoint_last_number{pipeline="dws"} 12
 sluice_checkpoint_last_completed_seconds{pipeline="dws"} 1654077660.8
@@ -134,6 +135,24 @@ TEST_CASE("health") {
     CHECK(health_json(p, health_of(p, limits)) ==
           R"({"status":"failing","pipeline":"购物车","phase":"failed","problems":["the job has failed"]})");
   }
+  SECTION("checkpoints fail one after the other, however new the last good one is") {
+    p.checkpoint.failed_in_a_row = 2;
+    p.checkpoint.last_error = "no space left";
+    CHECK(health_of(p, limits).ok());
+    p.checkpoint.failed_in_a_row = 3;
+    const std::vector<std::string> failing{"the last 3 checkpoints failed: no space left"};
+    CHECK(health_of(p, limits).problems == failing);
+    CHECK(health_of(p, {0, 0}).problems == failing);  // the final one alone
+    p.phase = "stopping";
+    CHECK(health_of(p, limits).problems == failing);
+    p.phase = "finished";
+    CHECK(health_of(p, limits).ok());
+    p.phase = "running";
+    p.started_ms -= 3'600'000;
+    p.checkpoint.last_completed_ms = p.now_ms - 90'001;
+    CHECK(health_of(p, limits).problems ==
+          std::vector<std::string>{failing[0], "no checkpoint was completed for 1m30s (limit: 1m30s)"});
+  }
   SECTION("the newest checkpoint is too old") {
     p.started_ms -= 3'600'000;
     p.checkpoint.last_completed_ms = p.now_ms - 90'000;
@@ -175,7 +194,7 @@ TEST_CASE("progress as JSON") {
       R"("splits":[{"source":"cart","split":"cart_add-0","lane":0,"position":"offset 91170","lag":120,)"
       R"("watermark_ms":1654077599000,"idle":false,"caught_up":false,"ended":false,"gated":false}],)"
       R"("checkpoint":{"last_number":12,"last_completed_ms":1654077660800,"last_duration_ms":35,"last_bytes":1258291,)"
-      R"("completed":12,"failed":0,"running_since_ms":null,"last_error":"","restored_from":""},)"
+      R"("completed":12,"failed":0,"failed_in_a_row":0,"running_since_ms":null,"last_error":"","restored_from":""},)"
       R"("dead_letters":3,"dead_letters_dir":"./dead","waiting_for":["it says \"no\"\n<b>)"
       "\uFFFD\"]}");
 }

@@ -69,16 +69,16 @@ TEST_CASE("module descriptions that are refused") {
   const std::string in_module = "module \"acme\" 1.2";
   SECTION("older minor, too: 0.x minors stand alone") {
     t.module.abi_minor = 0;
-    CHECK(t.problem() == in_module + " was built for plugin ABI 0.0, this host speaks 0.1: build it again with the SDK that belongs to this host");
+    CHECK(t.problem() == in_module + " was built for plugin ABI 0.0, this host speaks 0.2: build it again with the SDK that belongs to this host");
   }
   SECTION("another major behind the right symbol") {
     t.module.abi_major = 7;
-    CHECK(t.problem() == in_module + " was built for plugin ABI 7.1, this host speaks 0.1: build it again with the SDK that belongs to this host");
+    CHECK(t.problem() == in_module + " was built for plugin ABI 7.2, this host speaks 0.2: build it again with the SDK that belongs to this host");
   }
   SECTION("of another minor, and too short for a name: the versions still count") {
     t.module.abi_minor = 9;
     t.module.struct_size = 16;
-    CHECK(t.problem() == "the module was built for plugin ABI 0.9, this host speaks 0.1: build it again with the SDK that belongs to this host");
+    CHECK(t.problem() == "the module was built for plugin ABI 0.9, this host speaks 0.2: build it again with the SDK that belongs to this host");
   }
   SECTION("no name") {
     t.module.name = {nullptr, 0};

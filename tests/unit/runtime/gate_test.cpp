@@ -51,6 +51,34 @@ Settings lanes(int n) {
   return s;
 }
 
+TEST_CASE("rules that are given up come from the configuration's source again, or the start is refused") {
+  Place place;
+  apply_rules();
+  fill_main(2);
+  world().scripts["conf"].add("c", rule("x", "1"));
+  world().scripts["conf"].add("c", rule("y", "2"));
+  REQUIRE(TestJob(place, kGraph).run().is_ok());
+  REQUIRE(written("out").size() == 2);
+  {
+    const auto guard = lock();
+    world().scripts["a"].add("s2", row("x", 2));
+  }
+  JobOptions options;
+  options.drop_states = {"f"};
+  {
+    TestJob job(place, kGraph, {}, options);
+    const auto refused = job.run();
+    REQUIRE_FALSE(refused.is_ok());
+    CHECK(refused.status().message().find("the broadcast state of operator \"f\" starts empty, but its source \"conf\" goes on behind what it has "
+                                          "read, so nothing would fill it. To read \"conf\" from its start again: --drop-state conf") != std::string::npos);
+  }
+  options.drop_states = {"f", "conf"};
+  TestJob job(place, kGraph, {}, options);
+  REQUIRE(job.run().is_ok());
+  CHECK(written("out").size() == 3);
+  CHECK(place.dead_letters().empty());
+}
+
 TEST_CASE("main rows wait for the whole snapshot; checkpoints do not") {
   Place place;
   apply_rules();
@@ -171,6 +199,49 @@ TEST_CASE("a snapshot that begins anew replaces the rules at its end") {
   CHECK(get(table("out").at("y"), "v") == "3");
 }
 
+TEST_CASE("a snapshot that is taken again while it runs replaces the rules, too, after a restart as well") {
+  Place place;
+  apply_rules();
+  fill_main(2);
+  for (auto& [id, split] : world().scripts["a"].splits) split.ends = false;
+  world().scripts["conf"].begins_snapshot = true;
+  world().scripts["conf"].add("c", rule("x", "1"));
+  world().scripts["conf"].add("c", rule("y", "1"));
+  world().scripts["conf"].splits["c"].ends = false;
+  const auto take_again = [](const char* value) {
+    const auto guard = lock();
+    auto& script = world().scripts["conf"];
+    script.splits["c"].rows.clear();
+    script.splits["c"].rows.push_back({rule("y", value), ""});
+    ++script.begins_again;
+  };
+  const auto ends = [](int64_t n) {
+    return [n] {
+      const auto guard = lock();
+      return world().numbers["end"] == n;
+    };
+  };
+  {
+    TestJob job(place, kGraph);
+    job.start();
+    REQUIRE(job.wait_for([] { return written("out").size() == 2; }));
+    take_again("2");
+    REQUIRE(job.wait_for(ends(2)));
+    fill_main(2);
+    REQUIRE(job.wait_for([&] { return job.operator_progress("f").rejected == 1 && get(table("out").at("y"), "v") == "2"; }));
+    REQUIRE(job.stop().is_ok());
+  }
+  world().scripts["conf"].begins_snapshot = false;
+  world().scripts["conf"].begins_again = 0;
+  take_again("3");
+  TestJob again(place, kGraph);
+  again.start();
+  REQUIRE(again.wait_for(ends(4)));  // the one that was complete in the checkpoint, and the new one
+  fill_main(2);
+  REQUIRE(again.wait_for([&] { return again.operator_progress("f").rejected == 1 && get(table("out").at("y"), "v") == "3"; }));
+  REQUIRE(again.stop().is_ok());
+}
+
 TEST_CASE("a broadcast side of two sources is complete when both are") {
   Place place;
   apply_rules();
@@ -225,6 +296,8 @@ TEST_CASE("checkpoints that time out while the broadcast side is stuck do not en
               s);
   job.start();
   REQUIRE(job.wait_for([&] { return job.progress().checkpoint.failed >= 2; }));
+  CHECK(job.progress().checkpoint.last_error ==
+        "not all operators answered within checkpoint.timeout (300ms): \"conf\" (lane 0), \"f\" (lanes 0, 1), \"out\" (lanes 0, 1), \"slow\" (lane 0), \"src\" (lanes 0, 1) did not");
   {
     const auto guard = lock();
     world().numbers["open"] = 1;

@@ -1,4 +1,5 @@
 // Checkpoints, crashes and restarts, also with another number of lanes.
+#include "../../support/small_disk.h"
 #include "test_world.h"
 
 namespace sluice::runtime {
@@ -67,6 +68,68 @@ TEST_CASE("the first checkpoint holds the start positions") {
   TestJob again(place, kCounting, lanes(2));
   REQUIRE(again.run().is_ok());
   CHECK(sorted(world().scripts["a"].assigned) == std::vector<std::string>{"s0 from 0", "s1 from 0"});
+}
+
+TEST_CASE("a split that comes after the first start is an added one, whichever lane reads it") {
+  Place place;
+  const auto add = [](int n) {
+    const auto guard = lock();
+    auto& split = world().scripts["a"].splits["s" + std::to_string(n)];
+    split.ordinal = n;
+    split.ends = false;
+  };
+  const auto assigned = [] { return sorted(world().scripts["a"].assigned); };
+  // Until so many splits have been given to the lanes; then the assigned ones, and a checkpoint that has them.
+  const auto run = [&](int parallelism, size_t splits) {
+    world().scripts["a"].assigned.clear();
+    TestJob job(place, kCounting, lanes(parallelism, "5ms"));
+    job.start();
+    REQUIRE(job.wait_for([&] {
+      place.clock.advance(100);
+      return world().scripts["a"].assigned.size() == splits;
+    }));
+    REQUIRE(job.wait_checkpoints(2));
+    job.kill();
+    return assigned();
+  };
+  using Texts = std::vector<std::string>;
+  SECTION("while the job runs, in a lane that had none") {
+    add(0);
+    TestJob job(place, kCounting, lanes(2, "5ms"));
+    job.start();
+    REQUIRE(job.wait_for([&] { return world().scripts["a"].assigned.size() == 1; }));
+    REQUIRE(job.wait_checkpoints(1));
+    add(1);
+    REQUIRE(job.wait_for([&] {
+      place.clock.advance(100);
+      return world().scripts["a"].assigned.size() == 2;
+    }));
+    CHECK(assigned() == Texts{"s0 from start", "s1 from its beginning"});
+  }
+  SECTION("while the job is down, in lanes that there were not") {
+    add(0);
+    CHECK(run(1, 1) == Texts{"s0 from start"});
+    add(1);
+    add(2);
+    CHECK(run(3, 3) == Texts{"s0 from 0", "s1 from its beginning", "s2 from its beginning"});
+    CHECK(run(2, 3) == Texts{"s0 from 0", "s1 from 0", "s2 from 0"});
+  }
+  SECTION("the first start found none at all") {
+    CHECK(run(2, 0).empty());
+    add(0);
+    CHECK(run(1, 1) == Texts{"s0 from its beginning"});
+  }
+  SECTION("a source that was not reached has not started") {
+    add(0);
+    world().scripts["a"].on_discover = [] { return Status::retry("away", 5); };
+    CHECK(run(2, 0).empty());
+    CHECK_FALSE(place.newest_checkpoint().find_source("src")->started);
+    world().scripts["a"].on_discover = nullptr;
+    CHECK(run(2, 1) == Texts{"s0 from start"});
+    world().scripts["a"].on_discover = [] { return Status::retry("away", 5); };
+    CHECK(run(2, 0).empty());
+    CHECK(place.newest_checkpoint().find_source("src")->started);
+  }
 }
 
 TEST_CASE("stop and go on: as if nothing had been") {
@@ -330,6 +393,45 @@ TEST_CASE("--from: an older checkpoint, none, and what is no checkpoint") {
   }
 }
 
+TEST_CASE("a run from scratch that ended before its first checkpoint is not undone by the next start") {
+  Place place;
+  count_by_key();
+  fill(1, 0, 10, 3);
+  {
+    TestJob job(place, kCounting);
+    REQUIRE(job.run().is_ok());
+  }
+  JobOptions from;
+  from.from = "none";
+  world().scripts["a"].on_discover = [] { return Status::fatal("the process ends here"); };
+  {
+    TestJob job(place, kCounting, {}, from);
+    const auto ended = job.run();
+    REQUIRE_FALSE(ended.is_ok());
+    REQUIRE(ended.status().message().find("the process ends here") != std::string::npos);
+  }
+  world().scripts["a"].on_discover = nullptr;
+  TestJob job(place, kCounting);
+  REQUIRE(job.run().is_ok());
+  CHECK(job.progress().checkpoint.restored_from.empty());
+  CHECK(written("out").size() == 20);
+}
+
+TEST_CASE("a working folder that cannot be emptied stops the start") {
+  Place place;
+  const tests::SmallDisk held(place.folder.path("work/state-0-0"), "1m");  // a mount point cannot be removed
+  if (!held.mounted()) {
+    WARN("no small file system can be mounted here: not tested");
+    return;
+  }
+  count_by_key();
+  fill(1, 0, 10, 3);
+  JobOptions options;
+  options.work_dir = place.folder.path("work");
+  TestJob job(place, kCounting, {}, options);
+  CHECK(job.run().status().message() == "cannot empty the working folder " + options.work_dir + ": Device or resource busy. Remove it by hand");
+}
+
 TEST_CASE("splits that are found later, and lanes that change, go on where they were") {
   Place place;
   fill(2, 0, 20, 20);
@@ -352,6 +454,240 @@ TEST_CASE("splits that are found later, and lanes that change, go on where they 
   REQUIRE(again.run().is_ok());
   CHECK(sorted(world().scripts["a"].assigned) == std::vector<std::string>{"s0 from 10", "s1 from 10", "s2 from 1"});
   CHECK(written("out").size() == 21);
+}
+
+TEST_CASE("a stop before every lane knows its splits loses no position") {
+  for (int i = 0; i < 6; ++i) {  // whichever lane is the one that is answered
+    Place place;
+    fill(2, 0, 10, 5);
+    end_splits(false);
+    count_by_key();
+    {
+      TestJob job(place, kCounting, lanes(2));
+      job.start();
+      REQUIRE(job.wait_for([&] { return world().sinks["out"].log.size() == 10; }));
+      REQUIRE(job.stop().is_ok());
+    }
+    {
+      world().scripts["a"].on_discover = [] {
+        static std::thread::id answered;
+        if (world().numbers["answered"]++ == 0) answered = std::this_thread::get_id();
+        return answered == std::this_thread::get_id() ? Status::ok() : Status::retry("not there yet");
+      };
+      TestJob job(place, kCounting, lanes(2));
+      job.start();
+      REQUIRE(job.wait_for([&] { return world().scripts["a"].assigned.size() == 3; }));
+      REQUIRE(job.stop().is_ok());
+      world().scripts["a"].on_discover = nullptr;
+    }
+    const auto manifest = place.newest_checkpoint();
+    const auto& splits = manifest.find_source("src")->splits;
+    REQUIRE(splits.size() == 2);
+    for (const auto& split : splits) CHECK(split.position == "5");
+  }
+}
+
+TEST_CASE("a source that cannot take its splits yet holds up no stop, and they start as the first ones do") {
+  Place place;
+  fill(1, 0, 10, 5);
+  end_splits(true);
+  count_by_key();
+  world().scripts["a"].on_assign = [] {
+    ++world().numbers["asked"];
+    return Status::retry("not there yet", 10);
+  };
+  {
+    TestJob job(place, kCounting, lanes(1));
+    job.start();
+    REQUIRE(job.wait_for([&] {
+      place.clock.advance(10);
+      return world().numbers["asked"] > 2;
+    }));
+    CHECK(job.progress().waiting_for == std::vector<std::string>{"operator src cannot go on: not there yet"});
+    REQUIRE(job.stop().is_ok());
+  }
+  world().scripts["a"].on_assign = nullptr;
+  TestJob job(place, kCounting, lanes(1));
+  REQUIRE(job.run().is_ok());
+  CHECK(world().scripts["a"].assigned == std::vector<std::string>{"s0 from start"});
+  CHECK(table("out") == expected_counts(10, 5));
+}
+
+TEST_CASE("a split that comes between the looks of two lanes moves no other: each is read once, and the job ends") {
+  for (int i = 0; i < 6; ++i) {  // whichever lane looks first
+    Place place;
+    fill(2, 0, 10, 5);
+    end_splits(true);
+    count_by_key();
+    world().scripts["a"].on_discover = [] {
+      if (++world().numbers["looks"] == 2) {
+        auto& splits = world().scripts["a"].splits;
+        splits["s"].ordinal = 0;
+        splits["s0"].ordinal = 1;
+        splits["s1"].ordinal = 2;
+      }
+      return Status::ok();
+    };
+    TestJob job(place, kCounting, lanes(2));
+    REQUIRE(job.run().is_ok());
+    CHECK(table("out") == expected_counts(10, 5));
+  }
+}
+
+TEST_CASE("a source that is dropped begins at its start") {
+  Place place;
+  fill(1, 0, 10, 5);
+  end_splits(false);
+  count_by_key();
+  {
+    TestJob job(place, kCounting, lanes(1));
+    job.start();
+    REQUIRE(job.wait_for([&] { return world().sinks["out"].log.size() == 10; }));
+    REQUIRE(job.stop().is_ok());
+  }
+  end_splits(true);
+  JobOptions options;
+  options.drop_states = {"src"};
+  TestJob job(place, kCounting, lanes(1), options);
+  REQUIRE(job.run().is_ok());
+  CHECK(table("out") == expected_counts(20, 5));
+}
+
+TEST_CASE("state that a newer version may need is named in every later checkpoint") {
+  Place place;
+  fill(2, 0, 10, 5);
+  end_splits(false);
+  const std::string graph = kSource + "  - { id: f, use: test.format, key: id, input: src }\n  - { id: out, use: test.upsert, input: f }\n";
+  for (const int compat : {2, 1}) {  // of the operator that runs; entries of the first stay
+    world().numbers["compat"] = compat;
+    TestJob job(place, graph, lanes(2));
+    job.start();
+    if (compat == 2) REQUIRE(job.wait_for([&] { return world().sinks["out"].log.size() == 10; }));
+    else REQUIRE(job.wait_for([&] { return job.progress().phase == "running"; }));
+    REQUIRE(job.stop().is_ok());
+    const auto m = place.newest_checkpoint();
+    const auto* o = m.find_operator("f");
+    REQUIRE(o != nullptr);
+    REQUIRE(o->states.size() == 1);
+    CHECK(o->states[0].format == 2);
+    CHECK(o->states[0].compat == 2);
+  }
+}
+
+TEST_CASE("state is given up when the user says so, and only then") {
+  Place place;
+  fill(1, 0, 10, 5);
+  end_splits(false);
+  count_by_key();
+  {
+    TestJob job(place, kCounting, lanes(1));
+    job.start();
+    REQUIRE(job.wait_for([&] { return world().sinks["out"].log.size() == 10; }));
+    REQUIRE(job.stop().is_ok());
+  }
+  fill(1, 10, 20, 5);
+  end_splits(true);
+  SECTION("one state of an operator: the other one stays") {
+    world().hooks["c"].process = [](Api& api, const Batch& in, Output& out) -> Status {
+      for (uint32_t r = 0; r < in.size(); ++r) {
+        bool has_value = false, has_map = false;
+        int64_t n = 0;
+        std::string last;
+        SLUICE_CHECK_OK(api.value->get(in.key(r), &has_value, &n));
+        SLUICE_CHECK_OK(api.map->get(in.key(r), "last", &has_map, &last));
+        out.emit(r).set("id", Value::string(in.key(r))).set("value", Value::boolean(has_value)).set("map", Value::string(out.keep(last)));
+      }
+      return Status::ok();
+    };
+    JobOptions options;
+    options.drop_states = {"c/value"};
+    TestJob job(place, kCounting, lanes(2), options);
+    REQUIRE(job.run().is_ok());
+    for (int k = 0; k < 5; ++k) CHECK(table("out")["k" + std::to_string(k)] == "{\"id\":\"k" + std::to_string(k) + "\",\"value\":false,\"map\":\"2\"}");
+  }
+  SECTION("a name that neither the checkpoint nor the pipeline has is refused, with the nearest one") {
+    const auto refusal = [&](std::vector<std::string> names) {
+      JobOptions options;
+      options.drop_states = std::move(names);
+      TestJob job(place, kCounting, lanes(2), options);
+      const auto refused = job.run();
+      REQUIRE_FALSE(refused.is_ok());
+      return refused.status().message();
+    };
+    CHECK(refusal({"c/valeu"}).find("did you mean \"c/value\"?") != std::string::npos);
+    const std::string both = refusal({"srcc", "c", "nosuch"});
+    INFO(both);
+    CHECK(both.find("checkpoints: --drop-state srcc: neither checkpoint ") == 0);
+    CHECK(both.find("did you mean \"src\"?") != std::string::npos);
+    CHECK(both.find("--drop-state nosuch: ") != std::string::npos);
+    // Nothing was given up or written by these starts; what the pipeline has and the checkpoint has not is no slip.
+    JobOptions options;
+    options.drop_states = {"out"};
+    TestJob job(place, kCounting, lanes(2), options);
+    REQUIRE(job.run().is_ok());
+  }
+  SECTION("an operator that is gone") {
+    const std::string without = kSource + "  - { id: out, use: test.upsert, input: src }\n";
+    {
+      TestJob job(place, without, lanes(1));
+      const auto refused = job.run();
+      REQUIRE_FALSE(refused.is_ok());
+      INFO(refused.status().message());
+      CHECK(refused.status().message().find("checkpoints: ") == 0);
+      CHECK(refused.status().message().find("--drop-state c") != std::string::npos);
+    }
+    JobOptions options;
+    options.drop_states = {"c"};
+    TestJob job(place, without, lanes(1), options);
+    REQUIRE(job.run().is_ok());
+    CHECK(written("out").size() == 20);
+    CHECK(written("out").back() == row("k4", 19));
+    CHECK(place.newest_checkpoint().find_operator("c") == nullptr);
+  }
+}
+
+TEST_CASE("state lives as long as its time to live, also across a restart") {
+  Place place;
+  fill(1, 0, 3, 1);  // three rows of one key
+  world().scripts["a"].splits["s0"].released = 1;
+  const std::string graph = kSource + "  - { id: seen, use: test.seen, key: id, input: src, with: { ttl: 1m } }\n  - { id: out, use: test.upsert, input: seen }\n";
+  const auto release = [](size_t rows) {
+    const auto guard = lock();
+    world().scripts["a"].splits["s0"].released = rows;
+  };
+  const auto seen = [] {
+    const auto guard = lock();
+    uint64_t rows = 0;
+    for (const auto& [id, split] : world().scripts["a"].splits) rows += split.released;
+    return rows;
+  };
+  const auto consumed = [&](TestJob& job) {
+    return job.wait_for([&] {
+      const auto p = job.progress();
+      for (const auto& o : p.operators)
+        if (o.id == "seen") return o.rows_in == seen();
+      return false;
+    });
+  };
+  const bool restart = GENERATE(false, true);
+  CAPTURE(restart);
+  auto job = std::make_unique<TestJob>(place, graph, lanes(1));
+  job->start();
+  REQUIRE(consumed(*job));
+  place.clock.advance(59'000);
+  release(2);
+  REQUIRE(consumed(*job));
+  CHECK(written("out") == std::vector<std::string>{row("k0", 0)});  // and the time begins anew with each write
+  place.clock.advance(59'000);
+  if (restart) {
+    REQUIRE(job->stop().is_ok());
+    job = std::make_unique<TestJob>(place, graph, lanes(1));
+    job->start();
+  }
+  place.clock.advance(2'000);
+  release(3);
+  REQUIRE(job->wait().is_ok());
+  CHECK(written("out") == std::vector<std::string>{row("k0", 0), row("k0", 2)});
 }
 
 }  // namespace

@@ -16,14 +16,21 @@ namespace {
 
 struct SourceConfig {
   std::string script;
+  bool times = false;
 };
 class ScriptSource final : public Source<SourceConfig> {
  public:
   static constexpr const char* kType = "test.source";
   static constexpr const char* kVersion = "1.0.0";
   static constexpr const char* kSummary = "Reads a script.";
-  static Options<SourceConfig> options() { return {opt("script", &SourceConfig::script).required().doc("Name of the script.")}; }
+  static Options<SourceConfig> options() {
+    return {opt("script", &SourceConfig::script).required().doc("Name of the script."), opt("times", &SourceConfig::times).def("false").doc("Rows have times.")};
+  }
 
+  Status configure(Needs& needs) override {
+    if (config().times) needs.gives_event_time();
+    return Status::ok();
+  }
   Status discover(std::vector<Split>* splits) override {
     const auto guard = lock();
     Script& script = world().scripts[config().script];
@@ -33,8 +40,9 @@ class ScriptSource final : public Source<SourceConfig> {
   }
   Status assign(const std::vector<AssignedSplit>& splits) override {
     const auto guard = lock();
+    if (const auto& hook = world().scripts[config().script].on_assign) SLUICE_CHECK_OK(hook());
     for (const AssignedSplit& s : splits) {
-      world().scripts[config().script].assigned.push_back(s.id + " from " + (s.restored ? s.position : "start"));
+      world().scripts[config().script].assigned.push_back(s.id + " from " + (s.restored ? s.position : s.added ? "its beginning" : "start"));
       given_.push_back({s.index, s.id, s.restored ? std::stoul(s.position) : 0});
       move_position(s.index, std::to_string(given_.back().next));
     }
@@ -47,12 +55,21 @@ class ScriptSource final : public Source<SourceConfig> {
     if (script.on_poll) SLUICE_CHECK_OK(script.on_poll());
     if (script.begins_snapshot && !begun_) SLUICE_CHECK_OK(emit_marker(SLUICE_SNAPSHOT_BEGIN));
     begun_ = true;
+    if (script.begins_again > began_again_) {
+      ++began_again_;
+      SLUICE_CHECK_OK(emit_marker(SLUICE_SNAPSHOT_BEGIN));
+      for (Given& g : given_) g.next = 0;
+    }
+    uint32_t emitted = 0;
     for (Given& g : given_) {
       const ScriptSplit& split = script.splits[g.id];
       for (; max_rows > 0 && g.next < std::min(split.rows.size(), split.released); --max_rows) {
         const ScriptRow& r = split.rows[g.next++];
         SLUICE_CHECK_OK(emit(g.index, r.payload ? std::string_view(*r.payload) : std::string_view(), std::to_string(g.next),
-                             r.key.empty() ? std::string_view() : std::string_view(r.key)));
+                             r.key.empty() ? std::string_view() : std::string_view(r.key), config().times ? r.time : SLUICE_NO_TIME));
+        ++emitted;
+        const std::string reason = script.refuses && r.payload ? script.refuses(*r.payload) : std::string();
+        if (!reason.empty()) SLUICE_CHECK_OK(reject(emitted - 1, reason));
       }
       const bool all = g.next >= split.rows.size();
       split_lag(g.index, static_cast<int64_t>(split.rows.size() - g.next));
@@ -74,6 +91,7 @@ class ScriptSource final : public Source<SourceConfig> {
   };
   std::vector<Given> given_;
   bool begun_ = false;
+  size_t began_again_ = 0;
 };
 
 struct NoConfig {};
@@ -89,6 +107,10 @@ class TestSink : public Sink<NoConfig> {
     needs.delivery(Delivery);
     id_ = needs.field("id");
     return Status::ok();
+  }
+  Status open() override {
+    const auto hook = get(&SinkWorld::on_open);
+    return hook ? hook() : Status::ok();
   }
   Status prepare(uint64_t n) override {
     const auto hook = get(&SinkWorld::on_prepare);
@@ -146,6 +168,7 @@ class UpsertSink final : public TestSink<SLUICE_DELIVERY_UPSERT> {
 class EpochSink final : public TestSink<SLUICE_DELIVERY_EPOCH> {
  public:
   static constexpr const char* kType = "test.epoch";
+  static constexpr uint32_t kFlags = SLUICE_OP_KEY_OPTIONAL;
   Status epoch_begin(uint64_t) override {
     waiting_.clear();
     SLUICE_CHECK_OK(drop_origins(UINT64_MAX));
@@ -164,17 +187,18 @@ class EpochSink final : public TestSink<SLUICE_DELIVERY_EPOCH> {
       }
       uint64_t handle = 0;
       SLUICE_CHECK_OK(keep_origin(r, &handle));
-      waiting_.push_back({std::string(json), reason, handle});
+      waiting_.push_back({std::string(json), reason, handle, std::string(in.key(r))});
     }
     return Status::ok();
   }
   Status commit(uint64_t n) override {
+    remember_attempt(n);
     if (const auto hook = get(&SinkWorld::on_commit)) SLUICE_CHECK_OK(hook(n));
     {
       const auto guard = lock();
       for (const auto& w : waiting_) {
         if (!w.reason.empty()) SLUICE_CHECK_OK(reject_origin(w.handle, w.reason));
-        else sink().committed.push_back(w.json);
+        else sink().committed.push_back(w.json), sink().table[w.json] = w.key;
       }
       waiting_.clear();
       sink().markers[lane()] = {std::string(lineage()), n};
@@ -197,7 +221,16 @@ class EpochSink final : public TestSink<SLUICE_DELIVERY_EPOCH> {
   struct Waiting {
     std::string json, reason;
     uint64_t handle;
+    std::string key;
   };
+  void remember_attempt(uint64_t n) {
+    std::vector<std::string> rows;
+    for (const auto& w : waiting_) rows.push_back(w.json);
+    const auto guard = lock();
+    const auto [before, first] = sink().tried.try_emplace(std::string(lineage()) + "/" + std::to_string(lane()) + "/" + std::to_string(n), rows);
+    if (!first && before->second != rows) ++sink().tried_with_others;
+  }
+
   std::vector<Waiting> waiting_;
 };
 
@@ -323,11 +356,64 @@ class PhasesHook final : public Hooked<Transform<HookConfig>> {
   OperatorState<int64_t> shared_{this, "shared"};
 };
 
+struct SeenConfig {
+  std::chrono::milliseconds ttl{};
+  std::string clock;
+};
+class Seen : public Transform<SeenConfig> {
+ public:
+  static constexpr const char* kType = "test.seen";
+  static constexpr const char* kVersion = "1.0.0";
+  static constexpr const char* kSummary = "Forwards what is new.";
+  static constexpr uint32_t kFlags = SLUICE_OP_KEYED;
+  static Options<SeenConfig> options() {
+    return {opt("ttl", &SeenConfig::ttl).def("1h").doc("How long."),
+            opt("ttl_clock", &SeenConfig::clock, {{"processing", std::string("processing")}, {"event", std::string("event")}}).def("processing").doc("By which clock.")};
+  }
+  Status process(const Batch& in, Output& out) override {
+    for (uint32_t r = 0; r < in.size(); ++r) {
+      bool found = false;
+      int64_t n = 0;
+      SLUICE_CHECK_OK(seen_.get(in.key(r), &found, &n));
+      SLUICE_CHECK_OK(seen_.put(in.key(r), 1));
+      if (!found) out.forward(r);
+    }
+    return Status::ok();
+  }
+
+ private:
+  ValueState<int64_t> seen_{this, "seen", StateOptions().ttl("ttl").ttl_clock("ttl_clock")};
+};
+template <uint32_t Compat>
+class Format final : public Transform<NoConfig> {
+ public:
+  static constexpr const char* kType = "test.format";
+  static constexpr const char* kVersion = "1.0.0";
+  static constexpr const char* kSummary = "Has state of format 2.";
+  static constexpr uint32_t kFlags = SLUICE_OP_KEYED;
+  static Options<NoConfig> options() { return {}; }
+  Status process(const Batch& in, Output& out) override {
+    for (uint32_t r = 0; r < in.size(); ++r) {
+      SLUICE_CHECK_OK(value_.put(in.key(r), 1));
+      out.forward(r);
+    }
+    return Status::ok();
+  }
+
+ private:
+  ValueState<int64_t> value_{this, "value", StateOptions().format(2, Compat)};
+};
+
 }  // namespace
 
 void register_test_operators(plugin::PluginRegistry& registry) {
   REQUIRE(registry
-              .add_module("(test)", detail::module<ScriptSource, UpsertSink, EpochSink, Hook, StateHook, RulesHook, PhasesHook>("runtime-test", "1.0.0", ""))
+              .add_module("(test)", detail::module<ScriptSource, UpsertSink, EpochSink, Hook, StateHook, RulesHook, PhasesHook, Seen>("runtime-test", "1.0.0", ""))
+              .is_ok());
+  const auto guard = lock();
+  REQUIRE(registry
+              .add_module("(test formats)", world().numbers["compat"] == 2 ? detail::module<Format<2>>("format-test", "1.0.0", "")
+                                                                           : detail::module<Format<1>>("format-test", "1.0.0", ""))
               .is_ok());
 }
 
@@ -382,7 +468,7 @@ std::string get(const std::string& json, const std::string& field) {
 
 std::string Place::yaml(const std::string& operators, const Settings& s) const {
   return "pipeline: t\nparallelism: " + std::to_string(s.parallelism) + "\ncheckpoint: { dir: " + folder.path("chk") + ", interval: " + s.interval +
-         ", timeout: " + s.timeout + ", keep: 100 }\ndead_letters: { dir: " + folder.path("dead") + " }\n" + "limits: { batch_rows: " + std::to_string(s.batch_rows) +
+         ", timeout: " + s.timeout + ", keep: 100 }\ndead_letters: { dir: " + folder.path("dead") + s.dead_letters + " }\n" + "limits: { batch_rows: " + std::to_string(s.batch_rows) +
          ", state_memory: 4MiB, max_record_size: 64KiB }\n" + s.more + "operators:\n" + operators;
 }
 
@@ -395,8 +481,8 @@ std::vector<Place::Letter> Place::dead_letters() const {
       rapidjson::Document d;
       d.Parse(line.data(), line.size());
       if (!d.IsObject()) continue;  // torn by a crash, behind the last checkpoint
-      const auto text = [&](const char* name) { return d.HasMember(name) ? std::string(d[name].GetString(), d[name].GetStringLength()) : std::string(); };
-      out.push_back({text("operator"), text("reason"), text("source"), text("position"), text("raw"), d.HasMember("raw")});
+      const auto text = [&](const char* name) { return d.HasMember(name) && !d[name].IsNull() ? std::string(d[name].GetString(), d[name].GetStringLength()) : std::string(); };
+      out.push_back({text("operator"), text("reason"), text("source"), text("position"), text("raw"), d.HasMember("raw"), line});
     }
   }
   std::sort(out.begin(), out.end(), [](const Letter& a, const Letter& b) { return a.raw < b.raw; });

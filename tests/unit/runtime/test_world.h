@@ -1,13 +1,15 @@
 // Sources, sinks and operators for tests of running jobs. What they read and what they wrote is in static memory: it is
 // the outside world, which survives the crash of a job.
 //
-//   test.source   reads a script: splits of rows, replayable from any position
+//   test.source   reads a script: splits of rows, replayable from any position; with `times: true` rows have times of their own
 //   test.upsert   writes at once, by the field `id`
 //   test.epoch    writes between epoch_begin() and commit(), with a marker
 //   test.hook     forwards every row, unless the test gives it something else to do
 //   test.state    the same, with state and timers
 //   test.rules    the same, with a broadcast side
 //   test.phases   the same, in two phases
+//   test.seen     forwards the first row of each key, per time to live
+//   test.format   test.seen without a time to live, whose state says numbers["compat"] as the oldest readable format
 #pragma once
 #include <catch2/catch.hpp>
 
@@ -37,6 +39,7 @@ namespace sluice::runtime::testing {
 struct ScriptRow {
   std::optional<std::string> payload;  // none: a tombstone
   std::string key;
+  int64_t time = SLUICE_NO_TIME;  // as the source gives it; test.source with `times: true`
 };
 struct ScriptSplit {
   std::vector<ScriptRow> rows;
@@ -47,8 +50,10 @@ struct ScriptSplit {
 struct Script {
   std::map<std::string, ScriptSplit> splits;
   bool begins_snapshot = false;
-  std::function<Status()> on_discover, on_poll;
-  std::vector<std::string> assigned;  // "split from position", in order
+  size_t begins_again = 0;  // how often the snapshot begins anew while it runs, from the first row
+  std::function<Status()> on_discover, on_assign, on_poll;
+  std::function<std::string(const std::string& payload)> refuses;  // a reason: the source itself rejects the row
+  std::vector<std::string> assigned;  // "split from position", "… from start", "… from its beginning", in order
 
   void add(const std::string& split, const std::string& payload, const std::string& key = "") {
     splits[split].rows.push_back({payload, key});
@@ -68,9 +73,13 @@ struct SinkWorld {
     uint64_t checkpoint = 0;
   };
   std::map<uint32_t, Marker> markers;        // test.epoch: by lane
+  // test.epoch: the rows of each commit that was tried, by lineage/lane/checkpoint, and how many attempts had others.
+  std::map<std::string, std::vector<std::string>> tried;
+  int tried_with_others = 0;
   std::vector<uint64_t> prepared, commits;
   // Called before the work is done, without the world's lock; anything but OK is what the host gets.
   std::function<Status(uint32_t lane, const Batch&, uint32_t* consumed)> on_write;
+  std::function<Status()> on_open;
   std::function<Status(uint64_t checkpoint)> on_prepare, on_commit;
   std::function<Status(uint64_t checkpoint)> after_commit;  // its rows are in the target
   std::function<Status()> on_last_committed;
@@ -135,6 +144,7 @@ struct Settings {
   std::string interval = "0";  // of checkpoints, besides the first and the final one
   std::string timeout = "10m";
   std::string more;            // further lines of the file
+  std::string dead_letters;    // further keys of `dead_letters:`, with a comma before
 };
 
 // A folder, a clock, and an empty world: one for each test case.
@@ -148,6 +158,7 @@ class Place {
   struct Letter {
     std::string op, reason, source, position, raw;
     bool has_raw = false;
+    std::string line;
   };
   std::vector<Letter> dead_letters() const;  // sorted by raw
   checkpoint::Manifest newest_checkpoint() const;

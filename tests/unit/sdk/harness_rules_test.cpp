@@ -2,6 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <sluice/testing/harness.hpp>
 
@@ -93,6 +96,54 @@ TEST_CASE("breaches are found and named") {
   });
 }
 
+namespace {
+
+// Emits 0 to 5 and rejects 1 and 3, the later one first; with `row`, that one as well.
+struct OddConfig {};
+class Odd final : public sluice::Source<OddConfig> {
+ public:
+  static constexpr const char* kType = "test.odd";
+  static constexpr const char* kVersion = "1.0.0";
+  static constexpr const char* kSummary = "Rejects rows of its own.";
+  static sluice::Options<OddConfig> options() { return {}; }
+  static inline std::optional<uint32_t> row;
+
+  Status discover(std::vector<sluice::Split>* splits) override {
+    splits->push_back({"s", 0});
+    return Status::ok();
+  }
+  Status assign(const std::vector<sluice::AssignedSplit>& splits) override {
+    move_position(splits.at(0).index, "0");
+    return Status::ok();
+  }
+  Status poll(uint32_t) override {
+    for (int i = 0; i < 6; ++i) SLUICE_CHECK_OK(emit(0, "{\"n\":" + std::to_string(i) + "}", std::to_string(i + 1)));
+    SLUICE_CHECK_OK(reject(3, "odd"));
+    SLUICE_CHECK_OK(reject(1, "odd, too"));
+    return row ? reject(*row, "one more") : Status::ok();
+  }
+  std::string describe_position(std::string_view, std::string_view position) override { return std::string(position); }
+};
+
+}  // namespace
+
+TEST_CASE("a source's own rejects are taken out of its rows") {
+  Harness<Odd> h;
+  Odd::row.reset();
+  h.open();
+  h.discover();
+  h.assign();
+  h.poll();
+  std::vector<std::string> rows;
+  for (const auto& r : h.pull()) rows.push_back(r.json);
+  CHECK(rows == std::vector<std::string>{R"({"n":0})", R"({"n":2})", R"({"n":4})", R"({"n":5})"});
+  REQUIRE(h.rejected().size() == 2);
+  CHECK(h.rejected()[0].json + " " + h.rejected()[0].reason == R"({"n":3} odd)");
+  CHECK(h.rejected()[1].json + " " + h.rejected()[1].reason == R"({"n":1} odd, too)");
+  Odd::row = 6;
+  CHECK_THROWS_MATCHES(h.poll(), ContractBreach, Message("test.odd: reject() of row 6 in a poll() that emitted 6"));
+}
+
 TEST_CASE("a kept view is found in state as in output") {
   act = [](Rules& op, const auto& in, auto&) {
     Status s = op.kept.empty() ? Status::ok() : op.value.put(op.kept, "v");
@@ -181,4 +232,64 @@ TEST_CASE("declared fields: paths, escapes, null, absent and broken") {
   CHECK(seen(R"({"a":1,"a":2,"data":{}})") == R"({"is":"a number(1) absent() absent() absent() 0 members"})");
   CHECK(seen(R"({"a":tru,"data":{"id":"\x"}})") ==
         R"({"is":"invalid(not a JSON value at byte 0) invalid(unknown escape at byte 3) absent() absent() not valid JSON: not a JSON value at byte 5"})");
+}
+
+namespace {
+
+struct LookConfig {
+  std::string host;
+};
+// Looks at a world of two things.
+class Looks final : public sluice::Sink<LookConfig> {
+ public:
+  static constexpr const char* kType = "test.looks";
+  static constexpr const char* kVersion = "1.0.0";
+  static constexpr const char* kSummary = "Looks.";
+  static sluice::Options<LookConfig> options() { return {sluice::opt("host", &LookConfig::host).def("near").doc("Where.")}; }
+  Status open() override { return Status::fatal("opened"); }
+  Status check(sluice::Problems& problems) override {
+    if (config().host == "near") return Status::ok();
+    CHECK(problems.empty());
+    problems.add_to("host", config().host + " is far");
+    CHECK(problems.add_unless_ok(Status::ok()));
+    CHECK_FALSE(problems.add_unless_ok(Status::fatal("it is dark"), "light"));
+    CHECK(problems.size() == 2);
+    return config().host == "gone" ? Status::retry("nobody answers") : Status::ok();
+  }
+  Status write(const sluice::Batch&, uint32_t*) override { return Status::ok(); }
+};
+
+}  // namespace
+
+TEST_CASE("check() tells all that it finds, and needs no open()") {
+  CHECK(Harness<Looks>("host: near").find_problems().empty());
+  Harness<Looks> h("host: gone");
+  for (int again = 0; again < 2; ++again) {
+    const auto found = h.find_problems();
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].option == "host");
+    CHECK(found[0].text == "gone is far");
+    CHECK(found[1].option == "light");
+    CHECK(found[1].text == "it is dark");
+    CHECK(found[2].option.empty());
+    CHECK(found[2].text == "nobody answers");
+  }
+  CHECK(Harness<Looks>("host: far").find_problems().size() == 2);
+}
+
+TEST_CASE("an operator without check() has an empty slot") {
+  CHECK_THROWS_WITH(Harness<Rules>().find_problems(), "find_problems(): the operator has no check()");
+}
+
+TEST_CASE("of a name that is there twice the last one counts") {
+  const sluice_value one = Value::string("one").raw(), two = Value::string("two").raw();
+  const sluice_member members[] = {{{"a", 1}, one}, {{"b", 1}, one}, {{"a", 1}, two}};
+  sluice_value map{};
+  map.type = SLUICE_MAP;
+  map.as.map.members = members;
+  map.as.map.size = 3;
+  CHECK(Value(map).find("a").text() == "two");
+  CHECK(Value(map).find("b").text() == "one");
+  CHECK(Value(map).find("c").is_missing());
+  CHECK_FALSE(Value(map).find("c").is_string());
 }

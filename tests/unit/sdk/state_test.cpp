@@ -1,6 +1,8 @@
 // Codecs, and state as operators see it.
 #include <catch2/catch.hpp>
 
+#include <stdexcept>
+
 #include <sluice/testing/harness.hpp>
 
 #include "example_operators.h"
@@ -70,6 +72,8 @@ class Script final : public sluice::Transform<Config> {
         out.emit(row).set("found", sluice::Value::boolean(found)).set("v", sluice::Value::string(out.keep(text)));
       } else if (what == "erase") {
         SLUICE_CHECK_OK(value_state_.erase(key));
+      } else if (what == "throw") {
+        SLUICE_CHECK_OK(map_state_.scan("all", [](std::string_view, const std::string&) -> bool { throw std::runtime_error("in the visitor"); }));
       } else if (what == "scan") {
         std::string all;
         SLUICE_CHECK_OK(map_state_.scan("all", [&](std::string_view k, const std::string& v) {
@@ -145,6 +149,7 @@ TEST_CASE("values, maps and lane state") {
   CHECK(ask(h, R"({"do":"get","k":"c"})") == R"({"found":true,"v":""})");  // an empty value is a value
   CHECK(ask(h, R"({"do":"many"})") == R"({"a":"1","none":false,"b":"2"})");
   CHECK(ask(h, R"({"do":"scan"})") == R"({"all":"a=1 b=2 c= "})");
+  CHECK_THROWS_WITH(ask(h, R"({"do":"throw"})"), Catch::Contains("in the visitor"));
   ask(h, R"({"do":"erase","k":"a"})");
   CHECK(ask(h, R"({"do":"get","k":"a"})") == R"({"found":false,"v":""})");
   CHECK(ask(h, R"({"do":"lane","k":"b"})") == R"({"x":1,"y":-2})");

@@ -10,7 +10,7 @@ const StateDecl kRules = declare("filter", "rules", StateKind::kBroadcast);
 }  // namespace
 
 TEST_CASE("broadcast state: put, get, erase, scan in order, clear") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {kRules})));
   StateTable& rules = *lane->table("filter", "rules");
@@ -42,7 +42,7 @@ TEST_CASE("broadcast state: put, get, erase, scan in order, clear") {
 }
 
 TEST_CASE("a snapshot is loaded beside the old map and replaces it at once") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const LaneOptions options = lane_options(0, 1, {kRules});
   auto lane = must(LaneStore::open(dir / "lane", resources, options));
@@ -86,4 +86,37 @@ TEST_CASE("a snapshot is loaded beside the old map and replaces it at once") {
 
   restored = must(LaneStore::restore(dir / "lane3", resources, options, {source_of(after)}, 1));
   CHECK(scan(*restored->table("filter", "rules")) == loaded);
+}
+
+TEST_CASE("entries that come and go between two flushes leave nothing behind") {
+  constexpr int64_t kTtl = 1000;
+  sluice::tests::TempFolder dir;
+  base::ManualClock clock(kStart);
+  StateResourcesOptions resource_options;
+  resource_options.clock = &clock;
+  StateResources resources(resource_options);
+  const StateKind kind = GENERATE(StateKind::kBroadcast, StateKind::kOperator);
+  const LaneOptions options = lane_options(0, 1, {declare("o", "s", kind, kTtl)});
+  auto lane = must(LaneStore::open(dir / "lane", resources, options));
+  StateTable& table = *lane->table("o", "s");
+  put(table, "stored", "v");
+  must(lane->flush());
+  for (int i = 0; i < 300; ++i) {
+    put(table, "k" + std::to_string(i), "v");
+    if (i < 100) must(table.erase("k" + std::to_string(i), {}));
+  }
+  CHECK(table.stats().cached_entries == 201);
+  lane->end_call();
+  clock.advance(kTtl);
+  for (int i = 100; i < 200; ++i) CHECK(get(table, "k" + std::to_string(i)) == std::nullopt);
+  CHECK(table.stats().cached_entries == 101);
+  CHECK(scan(table).empty());
+  put(table, "more", "v");
+  must(table.clear());
+  CHECK(table.stats().cached_entries == 1);  // the one that is to be deleted on the disk
+  const LaneSource source = source_of(must(lane->snapshot(dir / "snapshot")));
+  CHECK(table.stats().cached_entries == 0);
+  clock.advance(-kTtl);
+  lane = must(LaneStore::restore(dir / "restored", resources, options, {source}, 1));
+  CHECK(scan(*lane->table("o", "s")).empty());
 }

@@ -14,7 +14,7 @@ const StateDecl kMapState = declare("window", "panes", StateKind::kMap);
 }  // namespace
 
 TEST_CASE("value state: put, get, erase, empty keys and values, all bytes") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {kValueState})));
   StateTable& table = *lane->table("first_today", "last_date");
@@ -40,7 +40,7 @@ TEST_CASE("value state: put, get, erase, empty keys and values, all bytes") {
 }
 
 TEST_CASE("views stay valid until the call ends") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {kValueState})));
   StateTable& table = *lane->table("first_today", "last_date");
@@ -66,7 +66,7 @@ TEST_CASE("value state behaves as a map under eviction and restore") {
   const unsigned seed = 20221107;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResourcesOptions small;
   small.memory_bytes = 2 << 20;
   StateResources resources(small);
@@ -115,7 +115,7 @@ TEST_CASE("value state behaves as a map under eviction and restore") {
 }
 
 TEST_CASE("keys that are new cost no read from RocksDB") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {kValueState})));
   StateTable& table = *lane->table("first_today", "last_date");
@@ -133,7 +133,7 @@ TEST_CASE("keys that are new cost no read from RocksDB") {
 }
 
 TEST_CASE("map state: entries of a key in order, cached and stored ones together") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {kMapState})));
   StateTable& table = *lane->table("window", "panes");
@@ -191,7 +191,7 @@ TEST_CASE("map state behaves as a map of maps") {
   const unsigned seed = 77;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResourcesOptions small;
   small.memory_bytes = 1 << 20;
   StateResources resources(small);

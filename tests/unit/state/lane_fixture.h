@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "state/lane_store.h"
-#include "temporary_dir.h"
+#include "../../support/temp_folder.h"
 
 namespace sluice::state {
 

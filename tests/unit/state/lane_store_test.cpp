@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "../../support/small_disk.h"
 #include "lane_fixture.h"
 
 using namespace sluice;
@@ -68,7 +68,7 @@ std::string read_text(const std::string& path) {
 
 // ST-05
 TEST_CASE("state goes from 2 lanes to 3, to 1 and to 4, entry by entry") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   Contents expected;
   const Entries rules{{"base_trademark", "dim_trademark"}, {"user_info", "dim_user"}};
@@ -115,7 +115,6 @@ TEST_CASE("state goes from 2 lanes to 3, to 1 and to 4, entry by entry") {
       lanes.push_back(must(LaneStore::restore(dir / ("lane" + std::to_string(generation) + "-" + std::to_string(l)),
                                               resources, lane_options(l, count, all_kinds()), sources, old, &report)));
       CHECK(report.linked == (old == count));
-      CHECK(report.operator_key_collisions == 0);
     }
     REQUIRE(read_all(lanes, rules) == expected);
     // State that came from others can be changed like any.
@@ -129,28 +128,38 @@ TEST_CASE("state goes from 2 lanes to 3, to 1 and to 4, entry by entry") {
   REQUIRE(read_all(lanes, rules) == expected);
 }
 
-TEST_CASE("operator state: old lane i goes to lane i mod n; a name in two lanes is reported") {
-  TemporaryDir dir;
+TEST_CASE("operator state: old lane i goes to lane i mod n; a name with two values is refused") {
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const std::vector<StateDecl> states{declare("source", "splits", StateKind::kOperator)};
+  const bool differ = GENERATE(false, true);
   std::vector<LaneSource> sources;
   for (uint32_t l = 0; l < 3; ++l) {
     auto lane = must(LaneStore::open(dir / ("lane" + std::to_string(l)), resources, lane_options(l, 3, states)));
     put(*lane->table("source", "splits"), "own" + std::to_string(l), std::to_string(l));
-    put(*lane->table("source", "splits"), "same", std::to_string(l));
+    put(*lane->table("source", "splits"), "same\x01", differ ? std::to_string(l) : "0");
     sources.push_back(source_of(must(lane->snapshot(dir / ("snapshot" + std::to_string(l))))));
   }
-  RestoreReport report;
-  auto first = must(LaneStore::restore(dir / "new0", resources, lane_options(0, 2, states), sources, 3, &report));
-  CHECK(report.operator_key_collisions == 1);
-  CHECK(scan(*first->table("source", "splits")) == Entries{{"own0", "0"}, {"own2", "2"}, {"same", "0"}});
-  auto second = must(LaneStore::restore(dir / "new1", resources, lane_options(1, 2, states), sources, 3, &report));
-  CHECK(report.operator_key_collisions == 0);
-  CHECK(scan(*second->table("source", "splits")) == Entries{{"own1", "1"}, {"same", "1"}});
+  auto second = must(LaneStore::restore(dir / "new1", resources, lane_options(1, 2, states), sources, 3));
+  CHECK(scan(*second->table("source", "splits")) == Entries{{"own1", "1"}, {"same\x01", differ ? "1" : "0"}});
+  auto first = LaneStore::restore(dir / "new0", resources, lane_options(0, 2, states), sources, 3);
+  REQUIRE(first.is_ok() != differ);
+  if (!differ) {
+    CHECK(scan(*first.value()->table("source", "splits")) == Entries{{"own0", "0"}, {"own2", "2"}, {"same\x01", "0"}});
+    return;
+  }
+  CHECK(first.status().code() == base::Code::kFatal);
+  CHECK(first.status().message() ==
+        "operator \"source\", state \"splits\": two lanes of the checkpoint have the entry \"same?\" with different values, and one lane "
+        "would take over both. Start with as many lanes as the checkpoint has, or give the state up with --drop-state source/splits");
+  LaneOptions without = lane_options(0, 2, states);
+  without.drop_states = {"source/splits"};
+  auto dropped = must(LaneStore::restore(dir / "new2", resources, without, sources, 3));
+  CHECK(scan(*dropped->table("source", "splits")).empty());
 }
 
 TEST_CASE("a snapshot is a consistent picture of its moment, whatever happens to the store") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const std::vector<StateDecl> states{declare("dedup", "seen", StateKind::kValue)};
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, states)));
@@ -181,7 +190,7 @@ TEST_CASE("a snapshot is a consistent picture of its moment, whatever happens to
 }
 
 TEST_CASE("formats that do not fit are refused with operator, state and versions") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   StateDecl decl = declare("dedup", "seen", StateKind::kValue);
   decl.format_version = 2;
@@ -226,7 +235,7 @@ TEST_CASE("formats that do not fit are refused with operator, state and versions
 }
 
 TEST_CASE("state that nobody declares is refused unless it is dropped") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const StateDecl seen = declare("dedup", "seen", StateKind::kValue);
   const StateDecl odd = declare("a/b", "50%/c", StateKind::kValue);  // parts that need escapes
@@ -254,7 +263,7 @@ TEST_CASE("state that nobody declares is refused unless it is dropped") {
 }
 
 TEST_CASE("another number of key groups is refused") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane =
       must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {declare("o", "s", StateKind::kValue)})));
@@ -268,7 +277,7 @@ TEST_CASE("another number of key groups is refused") {
 }
 
 TEST_CASE("declarations and lanes that cannot be are our own bugs") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const StateDecl good = declare("o", "s", StateKind::kValue);
   StateDecl bad = good;
@@ -281,7 +290,7 @@ TEST_CASE("declarations and lanes that cannot be are our own bugs") {
 }
 
 TEST_CASE("damaged state files are named, not crashed on") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   const std::vector<StateDecl> states{declare("o", "s", StateKind::kValue)};
   auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, states)));
@@ -328,7 +337,7 @@ TEST_CASE("damaged state files are named, not crashed on") {
 }
 
 TEST_CASE("only a lane's own directory is ever removed") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   must(LaneStore::remove_working_dir(dir / "not there"));
   { auto lane = must(LaneStore::open(dir / "lane", resources, lane_options(0, 1, {}))); }
@@ -341,57 +350,103 @@ TEST_CASE("only a lane's own directory is ever removed") {
   CHECK(fs::exists(dir / "photos/holiday.jpg"));
 }
 
+namespace {
+
+// Does not compress.
+std::string random_bytes(int seed) {
+  std::string bytes(1000, 'x');
+  uint64_t bits = static_cast<uint64_t>(seed) * 0x9E3779B97F4A7C15ull + 1;
+  for (char& c : bytes) {
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    c = static_cast<char>(bits);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 // RS-03, the state's side. Needs a small file system: runs as root.
 TEST_CASE("a full disk is an error that can be retried, and nothing is lost by it") {
-  TemporaryDir dir;
-  const std::string small = dir / "small";
-  fs::create_directories(small);
-  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=12m") != 0) {
+  sluice::tests::TempFolder dir;
+  const sluice::tests::SmallDisk small(dir / "small", "12m");
+  if (!small.mounted()) {
     WARN("no small file system can be mounted here: not tested");
     return;
   }
-  {
-    StateResourcesOptions options;
-    options.memory_bytes = 64 << 20;
-    StateResources resources(options);
-    const std::vector<StateDecl> states{declare("o", "s", StateKind::kValue)};
-    auto lane = must(LaneStore::open(small + "/lane", resources, lane_options(0, 1, states)));
-    StateTable& table = *lane->table("o", "s");
-    const auto value = [](int i) {
-      std::string v(1000, 'x');
-      uint64_t bits = static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15ull + 1;
-      for (char& c : v) {  // does not compress
-        bits ^= bits << 13;
-        bits ^= bits >> 7;
-        bits ^= bits << 17;
-        c = static_cast<char>(bits);
-      }
-      return v;
-    };
-    for (int i = 0; i < 3000; ++i) put(table, user(i), value(i));
-    lane->end_call();
-    must(lane->snapshot(small + "/first"));
-    {
-      std::ofstream filler(small + "/filler", std::ios::binary);
-      const std::string block(64 << 10, 'f');
-      while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) continue;
-    }
-    for (int i = 3000; i < 6000; ++i) put(table, user(i), value(i));
-    lane->end_call();
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto failed = lane->snapshot(small + "/second");
-      REQUIRE_FALSE(failed.is_ok());
-      CHECK(failed.status().code() == base::Code::kRetry);
-      CHECK_THAT(failed.status().message(), Catch::Contains("no space"));
-      CHECK_FALSE(fs::exists(small + "/second"));
-    }
-    CHECK(get(table, user(4000)) == value(4000));  // goes on
-    fs::remove(small + "/filler");
-    const SnapshotFiles snapshot = must(lane->snapshot(small + "/second"));
-    fs::create_directories(dir / "copy");
-    auto restored =
-        must(LaneStore::restore(dir / "copy/lane", resources, lane_options(0, 1, states), {source_of(snapshot)}, 1));
-    for (int i = 0; i < 6000; ++i) REQUIRE(get(*restored->table("o", "s"), user(i)) == value(i));
+  StateResourcesOptions options;
+  options.memory_bytes = 64 << 20;
+  StateResources resources(options);
+  const std::vector<StateDecl> states{declare("o", "s", StateKind::kValue)};
+  auto lane = must(LaneStore::open(small / "lane", resources, lane_options(0, 1, states)));
+  StateTable& table = *lane->table("o", "s");
+  for (int i = 0; i < 3000; ++i) put(table, user(i), random_bytes(i));
+  lane->end_call();
+  must(lane->snapshot(small / "first"));
+  small.fill();
+  for (int i = 3000; i < 6000; ++i) put(table, user(i), random_bytes(i));
+  lane->end_call();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto failed = lane->snapshot(small / "second");
+    REQUIRE_FALSE(failed.is_ok());
+    CHECK(failed.status().code() == base::Code::kRetry);
+    CHECK_THAT(failed.status().message(), Catch::Contains("no space"));
+    CHECK_FALSE(fs::exists(small / "second"));
   }
-  ::umount(small.c_str());
+  CHECK(get(table, user(4000)) == random_bytes(4000));  // goes on
+  small.make_room();
+  const SnapshotFiles snapshot = must(lane->snapshot(small / "second"));
+  fs::create_directories(dir / "copy");
+  auto restored =
+      must(LaneStore::restore(dir / "copy/lane", resources, lane_options(0, 1, states), {source_of(snapshot)}, 1));
+  for (int i = 0; i < 6000; ++i) REQUIRE(get(*restored->table("o", "s"), user(i)) == random_bytes(i));
+}
+
+// A flush is written in several batches: those before the one that fails stay.
+TEST_CASE("what is erased after a flush that a full disk cut off does not come back") {
+  constexpr int kEntries = 6000;
+  sluice::tests::TempFolder dir;
+  const sluice::tests::SmallDisk small(dir / "small", "24m");
+  if (!small.mounted()) {
+    WARN("no small file system can be mounted here: not tested");
+    return;
+  }
+  StateResourcesOptions resource_options;
+  resource_options.memory_bytes = 8 << 20;
+  StateResources resources(resource_options);
+  LaneOptions options = lane_options(0, 1, {});
+  std::optional<StateKind> kind;
+  SECTION("a value") { kind = StateKind::kValue; }
+  SECTION("a map") { kind = StateKind::kMap; }
+  SECTION("a broadcast map") { kind = StateKind::kBroadcast; }
+  SECTION("operator state") { kind = StateKind::kOperator; }
+  SECTION("timers") { options.timer_operators = {"o"}; }
+  if (kind) options.states = {declare("o", "s", *kind)};
+  auto lane = must(LaneStore::open(small / "lane", resources, options));
+  StateTable* table = lane->table("o", "s");
+  TimerTable* timers = lane->timers("o");
+  small.fill();
+  for (int i = 0; i < kEntries; ++i) {
+    if (timers != nullptr) timers->set(TimerClock::kEvent, random_bytes(i), i, 0);
+    else put(*table, user(i), "pane", random_bytes(i));
+  }
+  const base::Status failed = lane->flush();
+  CHECK(failed.code() == base::Code::kRetry);
+  CHECK_THAT(failed.message(), Catch::Contains("no space"));
+  for (int i = 0; i < kEntries; i += 2) {
+    if (timers != nullptr) CHECK(timers->erase(TimerClock::kEvent, random_bytes(i), i, 0));
+    else must(table->erase(user(i), "pane"));
+  }
+  if (table != nullptr) CHECK(table->stats().entries <= kEntries);
+  small.make_room();
+  const SnapshotFiles snapshot = must(lane->snapshot(small / "snapshot"));
+  auto restored = must(LaneStore::restore(dir / "restored", resources, options, {source_of(snapshot)}, 1));
+  if (timers != nullptr) CHECK(restored->timers("o")->size() == kEntries / 2);
+  for (int i = 0; table != nullptr && i < kEntries; ++i) {
+    CAPTURE(i);
+    const auto found = get(*restored->table("o", "s"), user(i), "pane");
+    if (i % 2 == 0) REQUIRE(found == std::nullopt);
+    else REQUIRE(found == random_bytes(i));
+  }
 }

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include "lane_fixture.h"
 
 using namespace sluice;
@@ -20,7 +22,7 @@ LaneOptions with_timers(uint32_t lane, uint32_t lanes) {
 }  // namespace
 
 TEST_CASE("timers come in time order, each once, by their own clock") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, with_timers(0, 1)));
   CHECK(lane->timers("other") == nullptr);
@@ -42,7 +44,7 @@ TEST_CASE("timers come in time order, each once, by their own clock") {
 }
 
 TEST_CASE("timers survive a restore and follow their keys to other lanes") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   std::vector<LaneSource> sources;
   std::map<std::string, int64_t> expected;
@@ -82,7 +84,7 @@ TEST_CASE("timers survive a restore and follow their keys to other lanes") {
 }
 
 TEST_CASE("timers of an operator that is gone are refused unless dropped") {
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   StateResources resources;
   auto lane = must(LaneStore::open(dir / "lane", resources, with_timers(0, 1)));
   lane->timers("window")->set(TimerClock::kEvent, "k", 1, 1);
@@ -100,4 +102,38 @@ TEST_CASE("timers of an operator that is gone are refused unless dropped") {
   options.drop_states = {};
   lane = must(LaneStore::restore(dir / "lane3", resources, options, {clean}, 1));
   CHECK(lane->timers("session")->size() == 1);
+}
+
+TEST_CASE("timers that come and go between two flushes leave nothing behind") {
+  sluice::tests::TempFolder dir;
+  StateResources resources;
+  auto lane = must(LaneStore::open(dir / "lane", resources, with_timers(0, 1)));
+  TimerTable& timers = *lane->timers("window");
+  const size_t before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 100'000; ++i) {  // as a job with `checkpoint.interval: 0`
+    timers.set(TimerClock::kEvent, "k" + std::to_string(i), i, 1);
+    if (i % 2 == 0) CHECK(timers.pop_due(TimerClock::kEvent, i));
+    else CHECK(timers.erase(TimerClock::kEvent, "k" + std::to_string(i), i, 1));
+  }
+  CHECK(::mallinfo2().uordblks < before + (1 << 20));
+}
+
+TEST_CASE("what a timer became after it was flushed is what a restore finds") {
+  sluice::tests::TempFolder dir;
+  StateResources resources;
+  auto lane = must(LaneStore::open(dir / "lane", resources, with_timers(0, 1)));
+  TimerTable& timers = *lane->timers("window");
+  const auto set = [&](const std::string& key) { timers.set(TimerClock::kEvent, key, 1, 1); };
+  const auto erase = [&](const std::string& key) { CHECK(timers.erase(TimerClock::kEvent, key, 1, 1)); };
+  for (const char* key : {"stays", "gone", "again", "again and gone"}) set(key);
+  set("never");
+  erase("never");
+  must(lane->flush());
+  for (const char* key : {"gone", "again", "again and gone"}) erase(key);
+  for (const char* key : {"again", "again and gone", "new", "new and gone"}) set(key);
+  for (const char* key : {"again and gone", "new and gone"}) erase(key);
+  const LaneSource source = source_of(must(lane->snapshot(dir / "snapshot")));
+  lane = must(LaneStore::restore(dir / "restored", resources, with_timers(0, 1), {source}, 1));
+  CHECK(pop_all(*lane->timers("window"), TimerClock::kEvent, 1) ==
+        std::vector<Timer>{{1, "again", 1}, {1, "new", 1}, {1, "stays", 1}});
 }

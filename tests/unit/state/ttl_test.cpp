@@ -32,7 +32,7 @@ struct Lane {
     store->end_call();
   }
 
-  TemporaryDir dir;
+  sluice::tests::TempFolder dir;
   base::ManualClock clock{kStart};
   std::unique_ptr<StateResources> resources;
   std::vector<StateDecl> states;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "sluice/abi.h"
+#include "sluice/ext/added_splits.h"
 #include "sluice/status.hpp"
 #include "sluice/testing/call_memory.hpp"
 #include "sluice/testing/fake_state.hpp"
@@ -65,6 +67,7 @@ struct SplitInfo {
   uint32_t flags = 0;
   std::optional<int64_t> lag = std::nullopt;
   std::optional<std::string> position = std::nullopt;  // where to go on after a restore
+  bool added = false;                                  // after the first start
 };
 
 // Owned by the harness, lives as long as it; its contexts belong to one instance each. Functions of the contract's
@@ -80,7 +83,12 @@ class FakeHost {
       const std::lock_guard<std::mutex> lock(self.mutex_);
       self.logs.push_back({level, std::string(view(text))});
     };
-    host_.get_extension = [](const sluice_host*, sluice_str) noexcept -> const void* { return nullptr; };
+    host_.get_extension = [](const sluice_host*, sluice_str extension) noexcept -> const void* {
+      static const sluice_added_splits added_splits = {
+          sizeof(sluice_added_splits), 0,
+          [](const sluice_context* x, uint32_t split) noexcept -> int32_t { return split < of(x).splits.size() && of(x).splits[split].added ? 1 : 0; }};
+      return view(extension) == SLUICE_EXT_ADDED_SPLITS ? &added_splits : nullptr;
+    };
     host_.owner = this;
   }
   FakeHost(const FakeHost&) = delete;
@@ -94,6 +102,7 @@ class FakeHost {
     const std::vector<InputRow>* rows = nullptr;
     const sluice_batch* batch = nullptr;
     uint32_t max_rows = 0, emitted = 0;
+    std::set<uint32_t> refused = {};  // rows of a source, by their number in the call
   };
 
   // ---- the harness's side ----
@@ -316,6 +325,17 @@ class FakeHost {
     }
     return SLUICE_OK;
   }
+  sluice_code reject_of_source(uint32_t row, std::string_view reason, sluice_error* e) {
+    if (row >= call_.emitted)
+      return breach(e, "reject() of row " + std::to_string(row) + " in a poll() that emitted " + std::to_string(call_.emitted));
+    if (!call_.refused.insert(row).second) return breach(e, "reject() of row " + std::to_string(row) + " twice");
+    const auto before = static_cast<size_t>(std::distance(call_.refused.begin(), call_.refused.find(row)));
+    const size_t first = out.size() - (call_.emitted - (call_.refused.size() - 1));
+    const auto refused = out.begin() + static_cast<std::ptrdiff_t>(first + row - before);
+    rejected.push_back({refused->json, std::string(reason)});
+    out.erase(refused);
+    return SLUICE_OK;
+  }
   sluice_code emit_from_transform(uint32_t port, const sluice_rows& r, sluice_error* e) {
     if (r.raw != nullptr) return breach(e, "emit() of a transform with raw: transforms give a body");
     if (r.size > 0 && r.body == nullptr) return breach(e, "emit() of a transform without a body");
@@ -511,6 +531,7 @@ class FakeHost {
     };
     c->reject = [](const sluice_context* x, uint32_t row, sluice_str reason, sluice_error* e) noexcept {
       return in_call(x, e, "reject", [&](FakeHost& h) {
+        if (h.call_.max_rows > 0) return h.reject_of_source(row, view(reason), e);
         if (h.call_.rows == nullptr) return h.breach(e, std::string("reject() in ") + h.call_.name + "(), which has no batch");
         if (row >= h.call_.rows->size())
           return h.breach(e, "reject() of row " + std::to_string(row) + " of a batch of " + std::to_string(h.call_.rows->size()) + " rows");

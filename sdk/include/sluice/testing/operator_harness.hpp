@@ -46,7 +46,16 @@ struct DiscoveredSplit {
   int64_t ordinal = -1;
 };
 
-// One operator, one instance at a time. The test owns it; used by one thread.
+// What check() reported.
+struct FoundProblem {
+  std::string option;  // that it is about; empty: none
+  std::string text;
+};
+
+// One operator, one instance at a time. The test owns it; used by one thread. Times are milliseconds since 1970 UTC.
+// Of a pair such as try_push() and push() the first gives the operator's answer, the second throws Failure unless that is OK.
+// All throw ContractBreach for a broken rule, and HarnessError when the call cannot be made now (before open(), no such
+// split). What they give is a copy, or a reference that lives until the next call on this object.
 class OperatorHarness {
  public:
   // `options`: JSON, YAML flow style ({ttl: 1d}) or `name: value` lines; defaults are filled in.
@@ -59,8 +68,11 @@ class OperatorHarness {
   OperatorHarness& operator=(const OperatorHarness&) = delete;
 
   // ---- before open() ----
+  // Defaults: "op", "test", lane 0 of 1, SLUICE_ROLE_COMPLETE.
   void set_id(std::string id) { host_.id = std::move(id); }
   void set_pipeline(std::string name) { host_.pipeline = std::move(name); }
+  // Also between crash() and restore(): a restart with another pipeline file.
+  void set_options(std::string_view options) { options_ = read_options(*desc_, options); }
   void set_lineage(std::string lineage) { lineage_ = std::move(lineage); }
   void set_lane(uint32_t lane, uint32_t lanes) { host_.lane = lane, host_.lanes = lanes; }
   void set_role(uint32_t role) { host_.role = role; }
@@ -76,6 +88,10 @@ class OperatorHarness {
     return s;
   }
   void open() { check("open()", try_open()); }
+  // What `sluice validate --connect` does: an instance of its own, check(), and away with it. Gives the problems, the
+  // status that check() answered among them. Not while the operator is open.
+  std::vector<FoundProblem> find_problems();
+  // OK: the instance is gone, its state too.
   Status try_close() {
     need_open("close");
     Status s = call({"close"}, [&](sluice_error* e) { return slot(&sluice_operator_vtbl::close) ? vtbl_->close(self_, e) : SLUICE_OK; });
@@ -89,7 +105,7 @@ class OperatorHarness {
   void set_now(int64_t ms) { host_.set_now(ms); }
   void advance(int64_t ms) { host_.set_now(host_.now() + ms); }
 
-  // ---- rows in ----
+  // ---- rows in: one call of process() each, with as many rows as are given ----
   Status try_push(std::string_view json, RowMeta meta = {}) { return deliver(SLUICE_PORT_MAIN, {{std::string(json), std::move(meta), false}}); }
   void push(std::string_view json, RowMeta meta = {}) { check("push()", try_push(json, std::move(meta))); }
   Status try_push_batch(std::vector<InputRow> rows) { return deliver(SLUICE_PORT_MAIN, std::move(rows)); }
@@ -123,6 +139,7 @@ class OperatorHarness {
   }
   void idle(int64_t since) { tell_idle(1, since); }
   void busy() { tell_idle(0, 0); }
+  // From now on Operator::stopping() is true.
   void stop() { host_.set_stopping(true); }
 
   // ---- sources ----
@@ -132,7 +149,8 @@ class OperatorHarness {
     check("discover()", try_discover(&out));
     return out;
   }
-  // Those of the last discover() that belong to this lane and are not assigned; restored ones with their position.
+  // Those of the last discover() that belong to this lane and are not assigned; restored ones with their position. The
+  // first start is over with the first call, even if there are none.
   Status try_assign();
   void assign() { check("assign()", try_assign()); }
   Status try_poll(uint32_t max_rows = 1000, size_t* rows = nullptr);
@@ -152,6 +170,7 @@ class OperatorHarness {
   std::string describe_position(std::string_view split_id, std::string_view position);
 
   // ---- what came out ----
+  // Rows since the last pull, which takes them; pull_json() those of one port.
   std::vector<OutRow> pull() { return std::exchange(host_.out, {}); }
   std::vector<std::string> pull_json(uint32_t port = 0) {
     std::vector<std::string> out;
@@ -167,6 +186,7 @@ class OperatorHarness {
   const std::vector<RejectedRow>& rejected() const { return host_.rejected; }
   const std::vector<SchemaOut>& schemas() const { return host_.schemas; }
   const std::vector<uint32_t>& markers() const { return host_.markers; }
+  // Those that the operator does not ask for: dead letters of the host, which it never sees.
   size_t tombstones_dropped() const { return tombstones_dropped_; }
   int64_t counter(const std::string& metric) const {
     const auto all = host_.counters();
@@ -214,13 +234,14 @@ class OperatorHarness {
     host_.timers = FakeTimers();
     host_.watermark = SLUICE_NO_TIME;
     host_.splits.clear();
+    started_ = false;
     ++next_number_;  // a number is never used twice
   }
   // A new instance from the newest checkpoint (empty, when there is none): open(), commit() once more, and for sources
   // discover() and assign() with the positions of the checkpoint.
   Status try_restore();
   void restore() { check("restore()", try_restore()); }
-  // Epoch sinks.
+  // Epoch sinks: what the operator says of its target, number and lineage.
   std::pair<uint64_t, std::string> last_committed();
 
  private:
@@ -230,6 +251,7 @@ class OperatorHarness {
     FakeTimers timers;
     int64_t watermark = SLUICE_NO_TIME;
     std::vector<SplitInfo> splits;
+    bool started = false;
     std::map<uint64_t, std::vector<InputRow>> spools;
   };
 
@@ -334,9 +356,12 @@ class OperatorHarness {
   size_t tombstones_dropped_ = 0;
   std::vector<DiscoveredSplit> discovered_;
   std::map<std::string, std::string> restored_positions_;
+  bool started_ = false;  // the source's first start is over
   std::map<uint64_t, std::vector<InputRow>> spools_;  // epoch sinks: by the checkpoint that covers them
+  uint64_t tried_epoch_ = 0;                          // the last one that was begun
   std::optional<Checkpoint> saved_;
   uint64_t next_number_ = 1;
+  int64_t reached_ = SLUICE_NO_TIME;  // the watermark, but not the end of time, which a checkpoint does not keep
 };
 
 // ---- the longer ones ----
@@ -401,6 +426,24 @@ inline Status OperatorHarness::create() {
   for (size_t i = 0; i < needs_.broadcast_field_count; ++i) fields_[1].push_back(path_of(view(needs_.broadcast_fields[i])));
   host_.needs_body = needs_.body != 0;
   return Status::ok();
+}
+
+inline std::vector<FoundProblem> OperatorHarness::find_problems() {
+  if (opened_) throw HarnessError("find_problems(): the operator is open");
+  if (self_ == nullptr) check("create()", create());
+  if (!slot(&sluice_operator_vtbl::check)) throw HarnessError("find_problems(): the operator has no check()");
+  std::vector<FoundProblem> found;
+  const sluice_report report = [](void* user, sluice_str option, sluice_str problem) {
+    static_cast<std::vector<FoundProblem>*>(user)->push_back({std::string(view(option)), std::string(view(problem))});
+  };
+  const size_t given = host_.rows_given;
+  const Status s = call({"check"}, [&](sluice_error* e) { return vtbl_->check(self_, report, &found, e); });
+  if (!s.is_ok()) found.push_back({"", s.message()});
+  if (host_.rows_given != given) throw ContractBreach("check() gave rows");
+  for (const FoundProblem& p : found)
+    if (p.text.empty()) throw ContractBreach("check() reported a problem without a text");
+  destroy();
+  return found;
 }
 
 inline Status OperatorHarness::deliver(uint32_t port, std::vector<InputRow> rows) {
@@ -533,13 +576,20 @@ inline Status OperatorHarness::try_marker(uint32_t marker) {
 
 inline size_t OperatorHarness::fire(uint32_t clock, int64_t until) {
   size_t fired = 0;
-  FakeTimers::Timer t;
+  FakeTimers::Timer t, last;
+  std::vector<FakeTimers::Timer> set_again;
   while (host_.timers.pop_due(clock, until, &t)) {
+    if (until == SLUICE_END_OF_TIME && fired > 0 && !(last < t)) {
+      set_again.push_back(t);
+      continue;
+    }
+    last = t;
     if (!slot(&sluice_operator_vtbl::on_timer)) throw ContractBreach("a timer was set, and the operator has no on_timer()");
     const sluice_str key = host_.memory.text(t.key);
     check("on_timer()", call({"on_timer"}, [&](sluice_error* e) { return vtbl_->on_timer(self_, clock, key, t.at, t.tag, e); }));
     if (++fired > 1000000) throw ContractBreach("timers set timers that are due, without end");
   }
+  for (FakeTimers::Timer& again : set_again) host_.timers.set(clock, std::move(again));
   return fired;
 }
 
@@ -547,6 +597,7 @@ inline Status OperatorHarness::try_watermark(int64_t ms) {
   need_open("watermark");
   if (ms < host_.watermark) throw HarnessError("watermark(): it never goes back");
   host_.watermark = ms;
+  if (ms != SLUICE_END_OF_TIME) reached_ = ms;
   fire(SLUICE_CLOCK_EVENT, ms);
   if (!slot(&sluice_operator_vtbl::on_watermark)) return Status::ok();
   return call({"on_watermark"}, [&](sluice_error* e) { return vtbl_->on_watermark(self_, ms, e); });
@@ -590,13 +641,16 @@ inline Status OperatorHarness::try_assign() {
     if (const auto it = restored_positions_.find(mine[i]->id); it != restored_positions_.end()) {
       s->position = host_.memory.text(it->second);
       info.position = it->second;
+    } else {
+      info.added = started_;
     }
     host_.splits.push_back(std::move(info));
     pointers[i] = s;
   }
   const size_t before = host_.splits.size() - mine.size();
-  Status s = call({"assign"}, [&](sluice_error* e) { return vtbl_->assign(self_, pointers, mine.size(), e); });
-  if (!s.is_ok()) host_.splits.resize(before);
+  Status s = mine.empty() ? Status::ok() : call({"assign"}, [&](sluice_error* e) { return vtbl_->assign(self_, pointers, mine.size(), e); });
+  if (s.is_ok()) started_ = true;
+  else host_.splits.resize(before);
   return s;
 }
 
@@ -648,7 +702,7 @@ inline Status OperatorHarness::try_checkpoint_uncommitted(uint64_t* number) {
   if (!s.is_ok()) return s;
   ++next_number_;
   if (epoch_sink()) spools_[n];  // an epoch without rows is committed too
-  saved_ = Checkpoint{n, host_.states, host_.timers, host_.watermark, host_.splits, spools_};
+  saved_ = Checkpoint{n, host_.states, host_.timers, reached_, host_.splits, started_, spools_};
   for (FakeState& state : saved_->states) state.forget_load();  // an unfinished load is not part of a checkpoint
   if (number != nullptr) *number = n;
   return s;
@@ -663,6 +717,13 @@ inline Status OperatorHarness::try_commit() {
   if (!epoch_sink()) return commit_one(saved_->number);
   while (!spools_.empty() && spools_.begin()->first <= saved_->number) {
     const uint64_t n = spools_.begin()->first;
+    if (std::exchange(tried_epoch_, n) == n) {  // the answer may have been lost, the rows not
+      const auto [last, lineage] = last_committed();
+      if (lineage == lineage_ && last >= n) {
+        spools_.erase(spools_.begin());
+        continue;
+      }
+    }
     Status s = call({"epoch_begin"}, [&](sluice_error* e) { return slot(&sluice_operator_vtbl::epoch_begin) ? vtbl_->epoch_begin(self_, n, e) : SLUICE_OK; });
     if (!s.is_ok()) return s;
     // In two batches, so that a sink that takes a batch for an epoch is found out.
@@ -699,13 +760,14 @@ inline Status OperatorHarness::try_restore() {
   if (self_ != nullptr && opened_) throw HarnessError("restore(): the operator is open; crash() or close() it first");
   host_.states = fresh_states();
   host_.timers = FakeTimers();
-  host_.watermark = SLUICE_NO_TIME;
+  host_.watermark = reached_ = SLUICE_NO_TIME;
   host_.splits.clear();
   restored_positions_.clear();
+  started_ = saved_ && saved_->started;
   if (saved_) {
     host_.states = saved_->states;
     host_.timers = saved_->timers;
-    host_.watermark = saved_->watermark;
+    host_.watermark = reached_ = saved_->watermark;
     spools_ = saved_->spools;
     for (const SplitInfo& s : saved_->splits)
       if (s.position) restored_positions_[s.id] = *s.position;

@@ -1,0 +1,52 @@
+// Requests to the HTTP interface of ClickHouse servers.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::clickhouse {
+
+struct HttpRules {
+  std::string user, password, ca_file;
+  bool verify = true;
+  std::chrono::milliseconds connect_timeout{}, request_timeout{};
+};
+
+struct HttpAnswer {
+  long status = 0;
+  int exception_code = 0;  // X-ClickHouse-Exception-Code; 0: the server sends none
+  std::string body;        // at most 64 MiB of it
+};
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+std::string url_with(const std::string& server, const Parameters& parameters);
+
+std::string gzipped(std::string_view data);
+
+// One connection, kept open between requests. Used by one thread.
+class HttpClient {
+ public:
+  // Asked about once a second and when data moves, with how long the request has been under way; true ends it.
+  using GiveUp = std::function<bool(std::chrono::milliseconds under_way)>;
+  HttpClient(HttpRules rules, GiveUp give_up);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // False: no complete answer came, and the request's outcome is unknown; *error says why, without secrets. A kept
+  // connection that the server has closed in the meantime is replaced at once: that is no failure.
+  bool post(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer, std::string* error);
+
+ private:
+  bool post_once(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer, std::string* error,
+                 bool* stale);
+
+  HttpRules rules_;
+  GiveUp give_up_;
+  void* curl_;  // CURL
+};
+
+}  // namespace sluice::clickhouse
