@@ -119,14 +119,7 @@ TEST_CASE("where the user may not see triggers, a statement on another table is 
 
 TEST_CASE("names in another case are the same where the server says so") {
   if (!server().mariadb()) return;  // MySQL takes the setting only when its data are made
-  struct AsBefore {
-    ~AsBefore() {
-      server().script("stop");
-      server().script("start");
-    }
-  } as_before;
-  server().script("stop");
-  server().script("start", "--lower-case-table-names=1");
+  const OtherOptions lower_case("--lower-case-table-names=1");
   const std::string db = server().fresh_database();
   std::string upper = db;
   upper[0] = 'D';

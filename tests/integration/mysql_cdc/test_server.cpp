@@ -136,6 +136,12 @@ TestServer& server() {
   return s;
 }
 
+OtherOptions::~OtherOptions() { set(""); }
+void OtherOptions::set(const std::string& options) {
+  server().script("stop");
+  server().script("start", options);
+}
+
 void poll_until(sluice::testing::OperatorHarness& h, const std::string& what, const std::function<bool()>& done,
                 int seconds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);

@@ -68,6 +68,14 @@ class TestServer {
 // One for the process.
 TestServer& server();
 
+// The server with other options, until it ends: then it has its own again.
+class OtherOptions {
+ public:
+  explicit OtherOptions(const std::string& options) { set(options); }
+  ~OtherOptions();
+  void set(const std::string& options);
+};
+
 // Polls until `done`; throws when that takes longer than `seconds`.
 void poll_until(sluice::testing::OperatorHarness& h, const std::string& what, const std::function<bool()>& done,
                 int seconds = 60);

@@ -180,19 +180,11 @@ TEST_CASE("a server without a binlog") {
 
 TEST_CASE("a server that does not log what it replicates, or leaves databases out") {
   const std::string t = fresh_table(), db = t.substr(0, t.find('.'));
-  const auto restarted = [](const std::string& options) {
-    server().script("stop");
-    server().script("start", options);
-  };
-  struct AsBefore {  // whatever fails
-    ~AsBefore() {
-      server().sql(server().mariadb() ? "RESET SLAVE ALL" : "RESET REPLICA ALL");
-      server().script("stop");
-      server().script("start");
-    }
-  } as_before;
   const std::string no_updates = server().mariadb() ? "--log-slave-updates=OFF" : "--skip-log-slave-updates";
-  restarted(no_updates + " --skip-slave-start");
+  OtherOptions restarted(no_updates + " --skip-slave-start");
+  struct NoReplica {  // whatever fails
+    ~NoReplica() { server().sql(server().mariadb() ? "RESET SLAVE ALL" : "RESET REPLICA ALL"); }
+  } no_replica;
   {
     Harness primary(server().options(t));  // it is no replica
     begin(primary);
@@ -213,13 +205,13 @@ TEST_CASE("a server that does not log what it replicates, or leaves databases ou
     begin(was);
     CHECK(warnings(was).find("the server has been a replica, and log_slave_updates is OFF") != std::string::npos);
   }
-  restarted("--binlog-ignore-db=" + db);
+  restarted.set("--binlog-ignore-db=" + db);
   CHECK(problem(server().options(t)) ==
         "the server does not log changes in database " + db + ": binlog_ignore_db (" + db +
             ") has it, so none would come. Change that at the server, or leave its tables out");
   CHECK(problem(server().options(db + ".*")).find("the server does not log changes in database " + db) == 0);
   CHECK(problem(server().options(t, "start: latest")).find("the server does not log changes in database " + db) == 0);
-  restarted("--binlog-do-db=other");
+  restarted.set("--binlog-do-db=other");
   CHECK(problem(server().options(t)) ==
         "the server does not log changes in database " + db +
             ": binlog_do_db (other) leaves it out, so none would come. Change that at the "
@@ -228,7 +220,7 @@ TEST_CASE("a server that does not log what it replicates, or leaves databases ou
   const std::string logged = db + "_x";
   server().sql("CREATE DATABASE " + logged);
   server().sql("CREATE TABLE " + logged + ".t (id INT PRIMARY KEY)");
-  restarted("--binlog-ignore-db=" + db);
+  restarted.set("--binlog-ignore-db=" + db);
   Harness h(server().options(db + "*.t"));
   begin(h);
   poll_to_end(h);
@@ -735,15 +727,8 @@ TEST_CASE("a certificate for `localhost` is verified under that name") {
                            "subjectAltName=DNS:localhost -keyout " + folder + "lh-key.pem -out " + folder +
                            "lh-cert.pem 2>/dev/null";
   REQUIRE(std::system(made.c_str()) == 0);
-  struct AsBefore {
-    ~AsBefore() {
-      server().script("stop");
-      server().script("start");
-    }
-  } as_before;
-  server().script("stop");
-  server().script("start", "--ssl-ca=" + folder + "lh-cert.pem --ssl-cert=" + folder +
-                               "lh-cert.pem --ssl-key=" + folder + "lh-key.pem");
+  const OtherOptions certified("--ssl-ca=" + folder + "lh-cert.pem --ssl-cert=" + folder + "lh-cert.pem --ssl-key=" + folder +
+                               "lh-key.pem");
   const std::string by_address = server().options(t, "tls: verified\ntls_ca: " + folder + "lh-cert.pem");
   std::string by_name = by_address;
   by_name.replace(by_name.find(server().host()), server().host().size(), "localhost");
