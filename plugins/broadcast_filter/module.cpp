@@ -1,3 +1,3 @@
 #include "broadcast_filter/broadcast_filter.h"
 
-SLUICE_MODULE("broadcast_filter", "1.0.0", sluice::broadcast_filter::BroadcastFilter)
+SLUICE_MODULE("sluice-broadcast-filter", SLUICE_PLUGIN_VERSION, sluice::broadcast_filter::BroadcastFilter)

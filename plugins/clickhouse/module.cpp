@@ -1,3 +1,3 @@
 #include "clickhouse_sink.h"
 
-SLUICE_MODULE("sluice-clickhouse", "0.1.0", sluice::clickhouse::ClickHouseSink)
+SLUICE_MODULE("sluice-clickhouse", SLUICE_PLUGIN_VERSION, sluice::clickhouse::ClickHouseSink)

@@ -1,3 +1,3 @@
 #include "column_pruner/column_pruner.h"
 
-SLUICE_MODULE("column_pruner", "1.0.0", sluice::column_pruner::ColumnPruner)
+SLUICE_MODULE("sluice-column-pruner", SLUICE_PLUGIN_VERSION, sluice::column_pruner::ColumnPruner)

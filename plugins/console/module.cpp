@@ -1,3 +1,3 @@
 #include "console_sink.h"
 
-SLUICE_MODULE("sluice-console", "0.1.0", sluice::console::ConsoleSink)
+SLUICE_MODULE("sluice-console", SLUICE_PLUGIN_VERSION, sluice::console::ConsoleSink)

@@ -1,3 +1,3 @@
 #include "daily_dedup/daily_dedup.h"
 
-SLUICE_MODULE("daily_dedup", "1.0.0", sluice::daily_dedup::DailyDedup)
+SLUICE_MODULE("sluice-daily-dedup", SLUICE_PLUGIN_VERSION, sluice::daily_dedup::DailyDedup)

@@ -1,4 +1,4 @@
 #include "kafka/kafka_sink.h"
 #include "kafka/kafka_source.h"
 
-SLUICE_MODULE("kafka", "1.0.0", sluice::kafka::KafkaSource, sluice::kafka::KafkaSink)
+SLUICE_MODULE("sluice-kafka", SLUICE_PLUGIN_VERSION, sluice::kafka::KafkaSource, sluice::kafka::KafkaSink)

@@ -1,3 +1,3 @@
 #include "mysql_cdc_source.h"
 
-SLUICE_MODULE("mysql-cdc", "1.0.0", sluice_mysql::MysqlCdcSource)
+SLUICE_MODULE("sluice-mysql-cdc", SLUICE_PLUGIN_VERSION, sluice_mysql::MysqlCdcSource)

@@ -1,3 +1,3 @@
 #include "phoenix/phoenix_sink.h"
 
-SLUICE_MODULE("sluice-phoenix", "0.1.0", sluice::phoenix::PhoenixSink)
+SLUICE_MODULE("sluice-phoenix", SLUICE_PLUGIN_VERSION, sluice::phoenix::PhoenixSink)

@@ -1,3 +1,3 @@
 #include "sqlite_sink.h"
 
-SLUICE_MODULE("sluice-sqlite", "0.1.0", sluice::sqlite::SqliteSink)
+SLUICE_MODULE("sluice-sqlite", SLUICE_PLUGIN_VERSION, sluice::sqlite::SqliteSink)

@@ -1,3 +1,3 @@
 #include "tumbling_window/tumbling_window.h"
 
-SLUICE_MODULE("tumbling_window", "1.0.0", sluice::tumbling_window::TumblingWindow)
+SLUICE_MODULE("sluice-tumbling-window", SLUICE_PLUGIN_VERSION, sluice::tumbling_window::TumblingWindow)
