@@ -139,7 +139,10 @@ class OperatorReader {
     take_id();
     take_type();
     take_inputs();
-    if (const auto value = values.find("parallelism"); value != values.end()) out_.parallelism = value->second.as_int();
+    if (const auto value = values.find("parallelism"); value != values.end()) {
+      out_.parallelism = value->second.as_int();
+      out_.parallelism_at = value->second.at;
+    }
     if (const auto value = values.find("on_error"); value != values.end()) out_.on_error = on_error_of(value->second);
     take_key(values);
   }

@@ -258,7 +258,7 @@ class DocumentReader {
     }
     for (const OperatorSection& op : out_.operators) {
       if (!op.parallelism || *op.parallelism <= out_.key_groups) continue;
-      diagnostics_.error(op.at, "out-of-range", op.path + ".parallelism",
+      diagnostics_.error(op.parallelism_at, "out-of-range", op.path + ".parallelism",
                          "the parallelism of operator " + quote(op.id) + " (" + std::to_string(*op.parallelism) +
                              ") is larger than \"key_groups\" (" + std::to_string(out_.key_groups) + ")");
     }

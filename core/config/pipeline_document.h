@@ -69,6 +69,7 @@ struct OperatorSection {
   std::vector<std::string> key;  // dotted paths
   std::optional<Location> key_at;
   std::optional<int64_t> parallelism;
+  Location parallelism_at;
   std::optional<EventTimeSection> event_time;
   OptionValues options;  // checked, defaults filled in
   std::optional<OnError> on_error;

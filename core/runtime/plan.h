@@ -32,6 +32,7 @@ struct PlanEdge {
 struct PlanFacts {
   bool known = false, gives_event_time = false;
   std::string event_time_for, idleness_for;         // why it needs them, as the end of a sentence; empty: it does not
+  std::string writes_alone;                         // what nobody else may write; empty: nothing
   std::optional<std::vector<std::string>> outputs;  // of the descriptor's output ports: those that it writes to
 };
 

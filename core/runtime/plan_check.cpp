@@ -1,6 +1,7 @@
 #include "runtime/plan_check.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -117,6 +118,30 @@ void check_outputs(const PlanNode& node, const Plan& plan, config::Diagnostics& 
   }
 }
 
+void check_alone(const Plan& plan, config::Diagnostics& diagnostics) {
+  std::map<std::string, const config::OperatorSection*> writers;
+  for (const PlanNode& node : plan.nodes) {
+    const std::string& what = node.facts.writes_alone;
+    if (node.role == SLUICE_ROLE_PARTIAL || what.empty()) continue;
+    const auto [other, first] = writers.emplace(what, node.section);
+    if (first) continue;
+    const std::string message = name(*other->second) + " and " + name(*node.section) + " both write " + what;
+    diagnostics.add({config::Severity::kError, place_of(*node.section, option_named(*node.section, message)), "written-twice",
+                     node.section->path, message, {}, "", {{other->second->id_at, "the other one"}}});
+  }
+}
+
+// Some operators have to run in one lane, whatever is asked for.
+void check_lanes(const PlanNode& node, config::Diagnostics& diagnostics) {
+  const config::OperatorSection& section = *node.section;
+  if (!section.parallelism || static_cast<uint32_t>(*section.parallelism) == node.lanes) return;
+  const bool over_all_rows = (node.desc->flags & SLUICE_OP_TWO_PHASE) != 0 && section.key.empty();
+  diagnostics.error(section.parallelism_at, "lanes", section.path + ".parallelism",
+                    name(section) + (over_all_rows ? " has no key: it works over all rows, and what it gives comes from 1 lane"
+                                                   : " is on the way to a broadcast input, where 1 lane keeps the order that all readers see"),
+                    {}, over_all_rows ? "leave \"parallelism\" out: a first phase runs in every lane of what it reads; or give it a key" : "leave \"parallelism\" out");
+}
+
 }  // namespace
 
 config::OptionValues::const_iterator option_named(const config::OperatorSection& section, const std::string& message) {
@@ -137,8 +162,12 @@ void report_at(config::Diagnostics& diagnostics, const config::OperatorSection& 
 
 void check_plan(const Plan& plan, config::Diagnostics& diagnostics) {
   EventTimes(plan, diagnostics).check();
-  for (const PlanNode& node : plan.nodes)
-    if (node.role != SLUICE_ROLE_PARTIAL && node.facts.outputs) check_outputs(node, plan, diagnostics);
+  check_alone(plan, diagnostics);
+  for (const PlanNode& node : plan.nodes) {
+    if (node.role == SLUICE_ROLE_PARTIAL) continue;
+    check_lanes(node, diagnostics);
+    if (node.facts.outputs) check_outputs(node, plan, diagnostics);
+  }
 }
 
 }  // namespace sluice::runtime

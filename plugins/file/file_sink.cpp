@@ -66,6 +66,8 @@ Status FileSink::configure(Needs& needs) {
   const std::string p = prefix();
   if (p.empty() || p.front() == '.' || p.find('/') != std::string::npos)
     return Status::fatal("`prefix` must be the beginning of a file name: not empty, no slash, no dot at its begin");
+  needs.writes_alone("the files " + (std::filesystem::absolute(config().dir) / p).lexically_normal().string() +
+                     "-*.jsonl: give one of them another `prefix` or `dir`");
   needs.delivery(SLUICE_DELIVERY_EPOCH);
   needs.body();
   return Status::ok();
@@ -95,9 +97,10 @@ Status FileSink::settle() {
 
 std::string FileSink::file_prefix() const { return prefix() + "-" + zero_padded(lane(), 2) + "-"; }
 std::string FileSink::file_name(uint64_t epoch) const { return file_prefix() + zero_padded(epoch, 10) + ".jsonl"; }
-std::string FileSink::temporary_name(const std::string& file, std::string_view lineage) {
-  return std::string(".").append(file).append(".").append(std::to_string(stable_hash(lineage))).append(kTemporaryEnd);
+std::string FileSink::temporary_name(const std::string& file, std::string_view lineage) const {
+  return std::string(".").append(file).append(own_mark()).append(std::to_string(stable_hash(lineage))).append(kTemporaryEnd);
 }
+std::string FileSink::own_mark() const { return "." + std::to_string(stable_hash(id())) + "-"; }
 std::string FileSink::marker_path() const {
   return in_folder(".sluice-" + std::string(id()) + "-" + std::to_string(lane()) + ".json");
 }
@@ -144,9 +147,10 @@ Status FileSink::finish_rename(const EpochMarker& marker) const {
 Status FileSink::remove_leftovers() const {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(config().dir.c_str()), closedir);
   if (folder == nullptr) return failed("read the folder", config().dir);
-  const std::string beginning = std::string(".").append(file_prefix());
+  const std::string beginning = std::string(".").append(file_prefix()), own = ".jsonl" + own_mark();
   while (const dirent* entry = readdir(folder.get())) {
-    if (!begins_with(entry->d_name, beginning) || !ends_with(entry->d_name, kTemporaryEnd)) continue;
+    const std::string_view name = entry->d_name;
+    if (!begins_with(name, beginning) || name.find(own) == std::string_view::npos || !ends_with(name, kTemporaryEnd)) continue;
     if (unlink(in_folder(entry->d_name).c_str()) != 0 && errno != ENOENT)
       return failed("remove", in_folder(entry->d_name));
   }

@@ -49,8 +49,9 @@ class FileSink final : public Sink<FileSinkConfig> {
   std::string prefix() const { return config().prefix.value_or(std::string(id())); }
   std::string file_prefix() const;  // "orders-03-"
   std::string file_name(uint64_t epoch) const;
-  // Another lineage's temporary of the same epoch has another name.
-  static std::string temporary_name(const std::string& file, std::string_view lineage);
+  // Another operator's temporary, and another lineage's of the same epoch, has another name.
+  std::string temporary_name(const std::string& file, std::string_view lineage) const;
+  std::string own_mark() const;
   std::string in_folder(const std::string& name) const { return config().dir + "/" + name; }
   std::string marker_path() const;
   // What the marker on disk says, with its last step done: an attempt to commit may have got further than its answer.

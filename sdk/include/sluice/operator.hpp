@@ -40,6 +40,9 @@ class Needs {
   void idleness(std::string why) { idleness_for_ = std::move(why); }
   // Sources and transforms that give rows event times of their own, as they are set up, must say so.
   void gives_event_time() noexcept { gives_event_time_ = true; }
+  // Two operators of one pipeline that say the same are refused. `what` completes "… and … both write "; an option to change
+  // stands in backquotes.
+  void writes_alone(std::string what) { writes_alone_ = std::move(what); }
   // Of output_ports(): those that are written to, as the operator is set up. Unless it is called, all may be: then
   // nobody is told that rows on one go unread, or that one that is read stays empty.
   void outputs(std::vector<std::string> ports) {
@@ -64,6 +67,7 @@ class Needs {
     out->gives_event_time = gives_event_time_ ? 1 : 0;
     if (!event_time_for_.empty()) out->event_time_for = str(event_time_for_);
     if (!idleness_for_.empty()) out->idleness_for = str(idleness_for_);
+    if (!writes_alone_.empty()) out->writes_alone = str(writes_alone_);
     output_views_.clear();
     for (const auto& port : outputs_) output_views_.push_back(str(port));
     out->outputs = output_views_.data();
@@ -74,7 +78,7 @@ class Needs {
  private:
   std::vector<std::string> fields_, broadcast_fields_, attached_, outputs_;
   std::vector<sluice_str> views_, output_views_;
-  std::string event_time_for_, idleness_for_;
+  std::string event_time_for_, idleness_for_, writes_alone_;
   bool body_ = false, tombstones_ = false, gives_event_time_ = false, knows_outputs_ = false;
   uint32_t delivery_ = SLUICE_DELIVERY_AT_LEAST_ONCE;
 };

@@ -32,7 +32,8 @@ std::string all_rows(const TempFolder& folder) {
 std::string file_name(uint64_t epoch) { return "out-00-000000000" + std::to_string(epoch) + ".jsonl"; }
 // Of a sink whose lineage is the harness's own.
 std::string temporary_name(uint64_t epoch) {
-  return "." + file_name(epoch) + "." + std::to_string(sluice::file::stable_hash(kLineage)) + ".tmp";
+  using sluice::file::stable_hash;
+  return "." + file_name(epoch) + "." + std::to_string(stable_hash("op")) + "-" + std::to_string(stable_hash(kLineage)) + ".tmp";
 }
 
 // For the calls of the contract one by one, which the harness makes all at once.
@@ -179,6 +180,17 @@ TEST_CASE("killed inside of the commit: each state on disk leads to the same fil
   CHECK(h.last_committed().first == second);
   CHECK(folder.names() == Names{".sluice-op-0.json", file_name(first), file_name(second)});
   CHECK(all_rows(folder) == "{\"a\":1}\n{\"a\":2}\n");
+}
+
+TEST_CASE("what another sink is writing in the folder is not touched", "[file.sink]") {
+  TempFolder folder;
+  const std::string same_prefix = ".out-00-0000000001.jsonl.77-88.tmp", longer_prefix = ".out-00-00-0000000001.jsonl.77-88.tmp";
+  folder.write(same_prefix, "{}");
+  folder.write(longer_prefix, "{}");
+  folder.write(temporary_name(3), "{\"a\"");  // its own
+  Sink h(options(folder));
+  h.open();
+  CHECK(folder.names() == Names{longer_prefix, same_prefix});
 }
 
 TEST_CASE("a commit that is told twice changes nothing", "[file.sink]") {

@@ -23,6 +23,8 @@ typedef struct sluice_plan_facts { /* pointers live until destroy [growable] */
   size_t output_count;
   uint32_t knows_outputs;     /* 0: `outputs` says nothing, it may write to all */
   uint32_t reserved;
+  sluice_str writes_alone;    /* what it writes and no other operator may: two that say the same are refused, with this as
+                                 the end of the message; the option to change stands in backquotes. data == NULL: nothing */
 } sluice_plan_facts;
 
 /* What get_extension(self, SLUICE_EXT_PLAN) gives. [growable] */
