@@ -783,13 +783,16 @@ observe::Progress Job::progress() const {
   p.started_ms = m.started_ms;
   p.now_ms = m.clock->now_ms();
   std::map<size_t, observe::OperatorProgress> by_node;
+  std::vector<std::string> waiting;
   {
     const std::lock_guard lock(m.progress_mutex);
     p.phase = m.phase;
     p.checkpoint = m.checkpoint_progress;
   }
   if (p.phase != "starting")
-    for (const auto& task : m.tasks) task->add_progress(&by_node, &p.splits, &p.waiting_for);
+    for (const auto& task : m.tasks) task->add_progress(&by_node, &p.splits, &waiting);
+  for (std::string& reason : waiting)  // lanes mostly wait for the same thing
+    if (std::find(p.waiting_for.begin(), p.waiting_for.end(), reason) == p.waiting_for.end()) p.waiting_for.push_back(std::move(reason));
   for (const auto& section : m.document.operators) {
     observe::OperatorProgress o;
     o.id = section.id;

@@ -174,6 +174,7 @@ struct ContextFunctions {
     return guarded(ctx, err, "emit", [&](Operator& op) -> base::Status {
       if (rows->size == 0) return base::Status::ok();
       if (op.node_.is_source()) {
+        if (!op.polling_) return base::Status::bug("emit: a source gives rows in poll() only");
         if (rows->raw == nullptr || rows->position == nullptr) return base::Status::bug("a source's rows need raw and position");
         return emit_source(op, *rows);
       }
@@ -467,17 +468,29 @@ struct ContextFunctions {
   }
   static int64_t watermark(const sluice_context* ctx) { return self(ctx).watermark.load(std::memory_order_relaxed); }
   static int64_t now(const sluice_context* ctx) { return self(ctx).job_.clock->now_ms(); }
+  // From any thread. They have no answer: what fails is left out, and no exception gets into the plugin.
+  template <class F>
+  static void quietly(F&& body) noexcept {
+    try {
+      body();
+    } catch (...) {
+    }
+  }
   static void count(const sluice_context* ctx, sluice_str metric, int64_t delta) {
-    self(ctx).count(view(metric), delta);
+    quietly([&] { self(ctx).count(view(metric), delta); });
   }
   static void status_note(const sluice_context* ctx, sluice_str text) {
-    Operator& op = self(ctx);
-    const std::lock_guard lock(op.shared_mutex_);
-    op.note_ = view(text);
+    quietly([&] {
+      Operator& op = self(ctx);
+      const std::lock_guard lock(op.shared_mutex_);
+      op.note_ = view(text);
+    });
   }
   static void wake(const sluice_context* ctx) {
-    Operator& op = self(ctx);
-    if (op.wake_) op.wake_();
+    quietly([&] {
+      Operator& op = self(ctx);
+      if (op.wake_) op.wake_();
+    });
   }
   static int32_t is_added(const sluice_context* ctx, uint32_t split) { return self(ctx).added_splits_.contains(split) ? 1 : 0; }
   static int32_t stopping(const sluice_context* ctx) { return self(ctx).job_.hard_stop || self(ctx).job_.stopping ? 1 : 0; }
@@ -590,9 +603,13 @@ Operator::Operator(const JobContext& job, const PlanNode& node, uint32_t lane, u
 }
 
 Operator::~Operator() {
-  if (self_ == nullptr || vtbl_->destroy == nullptr) return;
+  if (self_ == nullptr || vtbl_.destroy == nullptr) return;
   const Operator* outer = std::exchange(running_instance, this);
-  vtbl_->destroy(self_);
+  try {
+    vtbl_.destroy(self_);
+  } catch (...) {
+    spdlog::error("operator \"{}\" ({}): the plugin let an exception out of destroy", id(), node_.section->use);
+  }
   running_instance = outer;
 }
 
@@ -633,32 +650,36 @@ base::Status Operator::invoke(const char* what, F&& call_plugin) {
 }
 
 #define SLUICE_CALL(slot, ...)                          \
-  if (vtbl_->slot == nullptr) return base::Status::ok(); \
-  return invoke(#slot, [&](sluice_error* e) { return vtbl_->slot(self_, __VA_ARGS__ __VA_OPT__(, ) e); })
+  if (vtbl_.slot == nullptr) return base::Status::ok(); \
+  return invoke(#slot, [&](sluice_error* e) { return vtbl_.slot(self_, __VA_ARGS__ __VA_OPT__(, ) e); })
 
 base::Status Operator::create(const sluice_host* host) {
   ctx_.host = host;
   const ConfigValue config(node_.section->options);
-  SLUICE_TRY(invoke("create", [&](sluice_error* e) { return node_.desc->create(&ctx_, &config.value(), &vtbl_, &self_, e); }));
-  if (vtbl_ == nullptr || self_ == nullptr) return base::Status::bug("operator \"" + id() + "\": create() gave no instance");
+  const sluice_operator_vtbl* given = nullptr;
+  SLUICE_TRY(invoke("create", [&](sluice_error* e) { return node_.desc->create(&ctx_, &config.value(), &given, &self_, e); }));
+  if (given == nullptr || self_ == nullptr) return base::Status::bug("operator \"" + id() + "\": create() gave no instance");
+  std::memcpy(&vtbl_, given, std::min<size_t>(given->struct_size, sizeof vtbl_));
+  if (given->struct_size < offsetof(sluice_operator_vtbl, destroy) + sizeof vtbl_.destroy)
+    return base::Status::bug("operator \"" + id() + "\": create() gave a table of functions without struct_size");
   return base::Status::ok();
 }
 
 base::Status Operator::needs(sluice_needs* out) {
   *out = {};
   out->struct_size = sizeof *out;
-  if (vtbl_->needs == nullptr) return base::Status::ok();
-  return invoke("needs", [&](sluice_error* e) { return vtbl_->needs(self_, out, e); });
+  if (vtbl_.needs == nullptr) return base::Status::ok();
+  return invoke("needs", [&](sluice_error* e) { return vtbl_.needs(self_, out, e); });
 }
 
 base::Status Operator::plan_facts(PlanFacts* out) {
   *out = {};
-  if (vtbl_->get_extension == nullptr) return base::Status::ok();
+  if (vtbl_.get_extension == nullptr) return base::Status::ok();
   sluice_plan_facts facts{};
   facts.struct_size = sizeof facts;
   bool told = false;
   SLUICE_TRY(invoke("plan facts", [&](sluice_error* e) -> sluice_code {
-    const auto* plan = static_cast<const sluice_plan*>(vtbl_->get_extension(self_, str(SLUICE_EXT_PLAN)));
+    const auto* plan = static_cast<const sluice_plan*>(vtbl_.get_extension(self_, str(SLUICE_EXT_PLAN)));
     if (!SLUICE_HAS(plan, sluice_plan, facts) || plan->facts == nullptr) return SLUICE_OK;
     told = true;
     return plan->facts(self_, &facts, e);
@@ -668,6 +689,7 @@ base::Status Operator::plan_facts(PlanFacts* out) {
   out->gives_event_time = facts.gives_event_time != 0;
   out->event_time_for = view(facts.event_time_for);
   out->idleness_for = view(facts.idleness_for);
+  out->writes_alone = view(facts.writes_alone);
   if (facts.knows_outputs == 0) return base::Status::ok();
   out->outputs.emplace();
   for (size_t i = 0; i < facts.output_count; ++i) out->outputs->emplace_back(view(facts.outputs[i]));
@@ -710,10 +732,16 @@ base::Status Operator::on_idle(bool idle, int64_t since) { SLUICE_CALL(on_idle, 
 base::Status Operator::prepare(uint64_t n) { SLUICE_CALL(prepare, n); }
 base::Status Operator::commit(uint64_t n) { SLUICE_CALL(commit, n); }
 base::Status Operator::epoch_begin(uint64_t n) { SLUICE_CALL(epoch_begin, n); }
-base::Status Operator::poll(uint32_t max_rows) { SLUICE_CALL(poll, max_rows); }
+base::Status Operator::poll(uint32_t max_rows) {
+  if (vtbl_.poll == nullptr) return base::Status::bug("source \"" + id() + "\" has no poll()");
+  polling_ = true;
+  base::Status s = invoke("poll", [&](sluice_error* e) { return vtbl_.poll(self_, max_rows, e); });
+  polling_ = false;
+  return s;
+}
 
 base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* consumed) {
-  if (vtbl_->process == nullptr) return base::Status::bug("operator \"" + id() + "\" has no process()");
+  if (vtbl_.process == nullptr) return base::Status::bug("operator \"" + id() + "\" has no process()");
   const std::vector<size_t>& fields = port == SLUICE_PORT_BROADCAST ? node_.broadcast_fields : node_.fields;
   std::vector<const sluice_value*> columns;
   columns.reserve(fields.size());
@@ -747,7 +775,7 @@ base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* cons
   in_ = &in;
   port_ = port;
   *consumed = 0;
-  base::Status s = invoke("process", [&](sluice_error* e) { return vtbl_->process(self_, port, &batch, consumed, e); });
+  base::Status s = invoke("process", [&](sluice_error* e) { return vtbl_.process(self_, port, &batch, consumed, e); });
   in_ = nullptr;
   return s;
 }
@@ -755,10 +783,10 @@ base::Status Operator::process(uint32_t port, data::RowBatch& in, uint32_t* cons
 base::Status Operator::last_committed(uint64_t* checkpoint, std::string* lineage) {
   *checkpoint = 0;
   lineage->clear();
-  if (vtbl_->last_committed == nullptr) return base::Status::ok();
+  if (vtbl_.last_committed == nullptr) return base::Status::ok();
   sluice_str text{nullptr, 0};
   return invoke("last_committed", [&](sluice_error* e) {
-    const sluice_code code = vtbl_->last_committed(self_, checkpoint, &text, e);
+    const sluice_code code = vtbl_.last_committed(self_, checkpoint, &text, e);
     if (code == SLUICE_OK) *lineage = view(text);
     return code;
   });
@@ -766,11 +794,11 @@ base::Status Operator::last_committed(uint64_t* checkpoint, std::string* lineage
 
 base::Status Operator::discover(std::vector<std::pair<std::string, int64_t>>* splits) {
   splits->clear();
-  if (vtbl_->discover == nullptr) return base::Status::bug("source \"" + id() + "\" has no discover()");
+  if (vtbl_.discover == nullptr) return base::Status::bug("source \"" + id() + "\" has no discover()");
   const sluice_split* const* found = nullptr;
   size_t count = 0;
   return invoke("discover", [&](sluice_error* e) {
-    const sluice_code code = vtbl_->discover(self_, &found, &count, e);
+    const sluice_code code = vtbl_.discover(self_, &found, &count, e);
     if (code == SLUICE_OK)
       for (size_t i = 0; i < count; ++i) splits->emplace_back(view(found[i]->id), found[i]->ordinal);
     return code;
@@ -778,7 +806,7 @@ base::Status Operator::discover(std::vector<std::pair<std::string, int64_t>>* sp
 }
 
 base::Status Operator::assign(const std::vector<GivenSplit>& splits) {
-  if (vtbl_->assign == nullptr) return base::Status::bug("source \"" + id() + "\" has no assign()");
+  if (vtbl_.assign == nullptr) return base::Status::bug("source \"" + id() + "\" has no assign()");
   std::vector<sluice_split> structs;
   std::vector<const sluice_split*> pointers;
   added_splits_.clear();
@@ -787,15 +815,15 @@ base::Status Operator::assign(const std::vector<GivenSplit>& splits) {
     if (s.added) added_splits_.insert(s.index);
   }
   for (const auto& s : structs) pointers.push_back(&s);
-  return invoke("assign", [&](sluice_error* e) { return vtbl_->assign(self_, pointers.data(), pointers.size(), e); });
+  return invoke("assign", [&](sluice_error* e) { return vtbl_.assign(self_, pointers.data(), pointers.size(), e); });
 }
 
 base::Status Operator::may_have_grown(const std::string& split, bool* yes) {
   *yes = false;
-  if (vtbl_->get_extension == nullptr) return base::Status::ok();
+  if (vtbl_.get_extension == nullptr) return base::Status::ok();
   uint32_t answer = 0;
   SLUICE_TRY(invoke("may_have_grown", [&](sluice_error* e) -> sluice_code {
-    const auto* splits = static_cast<const sluice_ended_splits*>(vtbl_->get_extension(self_, str(SLUICE_EXT_ENDED_SPLITS)));
+    const auto* splits = static_cast<const sluice_ended_splits*>(vtbl_.get_extension(self_, str(SLUICE_EXT_ENDED_SPLITS)));
     if (!SLUICE_HAS(splits, sluice_ended_splits, may_have_grown) || splits->may_have_grown == nullptr) return SLUICE_OK;
     return splits->may_have_grown(self_, str(split), &answer, e);
   }));
@@ -804,11 +832,11 @@ base::Status Operator::may_have_grown(const std::string& split, bool* yes) {
 }
 
 std::string Operator::describe_position(const std::string& split, std::string_view position) {
-  if (vtbl_->describe_position == nullptr) return split;
+  if (vtbl_.describe_position == nullptr) return split;
   sluice_str text{nullptr, 0};
   std::string words;
   const base::Status s = invoke("describe_position", [&](sluice_error* e) {
-    const sluice_code code = vtbl_->describe_position(self_, str(split), str(position), &text, e);
+    const sluice_code code = vtbl_.describe_position(self_, str(split), str(position), &text, e);
     if (code == SLUICE_OK) words = view(text);
     return code;
   });

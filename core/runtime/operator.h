@@ -117,7 +117,7 @@ class Operator {
   struct Problem {
     std::string option, text;
   };
-  bool can_check() const { return vtbl_ != nullptr && SLUICE_HAS(vtbl_, sluice_operator_vtbl, check) && vtbl_->check != nullptr; }
+  bool can_check() const { return vtbl_.check != nullptr; }
   base::Status check(std::vector<Problem>* problems);
 
   base::Status open();
@@ -139,7 +139,7 @@ class Operator {
   base::Status poll(uint32_t max_rows);
   std::string describe_position(const std::string& split, std::string_view position);
 
-  bool handles_schema() const { return vtbl_ != nullptr && vtbl_->on_schema != nullptr; }
+  bool handles_schema() const { return vtbl_.on_schema != nullptr; }
   const PlanNode& plan() const { return node_; }
   const std::string& id() const { return node_.id(); }
   state::TimerTable* timers() const { return timers_; }
@@ -190,7 +190,7 @@ class Operator {
   const uint32_t lane_, lanes_;
   sluice_context ctx_;
   const std::string name_for_messages_;
-  const sluice_operator_vtbl* vtbl_ = nullptr;
+  sluice_operator_vtbl vtbl_{};  // what the plugin has of it; null are slots that it has not
   void* self_ = nullptr;
   std::vector<state::StateTable*> tables_;
   state::TimerTable* timers_ = nullptr;
@@ -203,6 +203,7 @@ class Operator {
   // Of the call that is running.
   data::RowBatch* in_ = nullptr;
   uint32_t port_ = 0;
+  bool polling_ = false;
   std::set<uint32_t> added_splits_;
   const sluice_str* key_column_ = nullptr;
   std::string misuse_;

@@ -19,6 +19,7 @@ class SplitClock {
     int64_t last_row_ms = 0;         // wall clock; when a row was last seen (or the split was assigned)
     uint32_t flags = 0;              // SLUICE_SPLIT_*
     int64_t lag = -1;
+    bool assigned = true;            // false: the source could not take it yet
     bool idle = false;
     bool gated = false;
     std::string position;            // behind the last emitted row

@@ -14,6 +14,7 @@
 namespace sluice::runtime {
 namespace {
 
+constexpr int kTimersAtOnce = 1024;    // until the memory of what they gave goes back
 constexpr int64_t kTickMs = 100;       // processing timers, idleness, progress
 constexpr int64_t kDiscoverMs = 1000;  // new splits
 
@@ -168,6 +169,15 @@ base::Status Task::pause(Operator& op, const base::Status& retry) {
     if (job_.hard_stop) return base::Status::cancelled();
     if (opening_ && job_.stopping) return base::Status::cancelled("stopped while waiting for operator \"" + op.id() + "\": " + retry.message());
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min<uint32_t>(retry.retry_after_ms(), 20)));
+  }
+  return base::Status::ok();
+}
+
+// Where one call after the other puts something out. Those below go on meanwhile.
+base::Status Task::wait_for_room() {
+  while (!has_room()) {
+    if (job_.hard_stop) return base::Status::cancelled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return base::Status::ok();
 }
@@ -401,6 +411,7 @@ base::Status Task::fire_timers(Link& link) {
   const auto fire = [&](state::TimerClock clock, uint32_t abi_clock, int64_t now) -> base::Status {
     std::optional<state::Timer> last;
     std::vector<state::Timer> set_again;
+    int fired = 0;
     while (auto due = timers->pop_due(clock, now)) {
       if (now == SLUICE_END_OF_TIME && last && *due <= *last) {
         set_again.push_back(std::move(*due));
@@ -409,6 +420,9 @@ base::Status Task::fire_timers(Link& link) {
       last = due;
       SLUICE_TRY(retrying(*link.op, [&] { return link.op->on_timer(abi_clock, *due); }));
       SLUICE_TRY(after_call(link, nullptr));
+      // One watermark can make very many due.
+      if (++fired % kTimersAtOnce == 0) arena_ = nullptr;
+      SLUICE_TRY(wait_for_room());
     }
     for (const state::Timer& t : set_again) timers->set(clock, t.key, t.at_ms, t.tag);
     return base::Status::ok();
@@ -546,7 +560,7 @@ base::Status Task::discover() {
   base::Status s = to_assign_.empty() ? find_splits() : base::Status::ok();
   if (s.is_ok() && !to_assign_.empty()) s = op.assign(to_assign_);
   if (s.code() == base::Code::kRetry) {  // barriers and a stop come through meanwhile
-    op.emissions.clear();
+    op.discard_output();
     next_discover_ms_ = now + s.retry_after_ms();
     say_waiting(op, s);
     return split_changes();
@@ -554,6 +568,7 @@ base::Status Task::discover() {
   SLUICE_TRY(s);
   clear_waiting();
   to_assign_.clear();
+  for (auto& slot : clock_.slots()) slot.assigned = true;
   if (first) {
     restore_clock();
     if (const int64_t known = std::min(source_->watermark, clock_.watermark()); known != SLUICE_NO_TIME)
@@ -609,6 +624,7 @@ base::Status Task::find_splits() {
       if (r.snapshot_complete) slot.flags |= SLUICE_SPLIT_SNAPSHOT_COMPLETE;
       if (has_ended) slot.flags |= SLUICE_SPLIT_END;
     }
+    slot.assigned = has_ended;
     if (!has_ended)
       to_assign_.push_back({slot.index, id, slot.has_position ? std::optional(slot.position) : std::nullopt,
                             !slot.has_position && (started_before_ || assigned_)});
@@ -767,7 +783,7 @@ base::Status Task::take_checkpoint(uint64_t checkpoint) {
     ack.starts.emplace_back(source_->node, started_before_ || assigned_);
     for (const auto& slot : clock_.slots()) {
       // Not read yet: a restored one stays as the last checkpoint has it, see Job::complete_checkpoint.
-      if (std::any_of(to_assign_.begin(), to_assign_.end(), [&](const auto& s) { return s.index == slot.index; })) continue;
+      if (!slot.assigned) continue;
       checkpoint::ManifestSplit split;
       split.id = slot.id;
       split.lane = lane_;

@@ -166,6 +166,7 @@ class Task {
   // Waits for as long as a RETRY asks for. CANCELLED on a hard stop.
   base::Status pause(Operator& op, const base::Status& retry);
   void say_waiting(Operator& op, const base::Status& retry);
+  base::Status wait_for_room();
   void clear_waiting();
   bool has_room() const;
   std::shared_ptr<data::Arena> arena();

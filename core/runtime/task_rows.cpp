@@ -27,10 +27,7 @@ base::Status Task::poll_source(bool* progress) {
   if (now < next_poll_ms_) return base::Status::ok();
   for (size_t gate : source_->plan->gates) {
     const bool closed = !job_.gates[gate]->is_open();
-    for (auto& slot : clock_.slots()) {
-      if (slot.gated && !closed) slot.last_row_ms = now;  // waiting at the gate is not being idle
-      slot.gated = closed;
-    }
+    for (auto& slot : clock_.slots()) slot.gated = closed;
     if (closed) return base::Status::ok();
   }
   arena_ = nullptr;

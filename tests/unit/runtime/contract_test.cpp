@@ -57,6 +57,17 @@ TEST_CASE("wake, count and the clock are for any thread") {
   CHECK(s.is_ok());
 }
 
+TEST_CASE("a source that gives rows before it is asked for some") {
+  Place place;
+  world().scripts["a"].add("s", row("a", 1));
+  world().scripts["a"].emits_when_assigned = true;
+  TestJob job(place, "  - { id: src, use: test.source, with: { script: a } }\n  - { id: out, use: test.upsert, input: src }\n");
+  const auto outcome = job.run();
+  REQUIRE(!outcome.is_ok());
+  CHECK(outcome.status().code() == base::Code::kBug);
+  says(outcome.status(), "operator \"src\" (test.source): bug in the plugin, in assign: emit: a source gives rows in poll() only");
+}
+
 TEST_CASE("broadcast state written on the main port") {
   const base::Status s = run(
       "  - { id: src, use: test.source, with: { script: a } }\n  - { id: conf, use: test.source, with: { script: conf } }\n"

@@ -47,6 +47,7 @@ class ScriptSource final : public Source<SourceConfig> {
       move_position(s.index, std::to_string(given_.back().next));
     }
     world().changed();
+    if (world().scripts[config().script].emits_when_assigned) return emit(given_.front().index, "{}", "1");
     return Status::ok();
   }
   Status poll(uint32_t max_rows) override {

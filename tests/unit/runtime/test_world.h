@@ -52,6 +52,7 @@ struct Script {
   bool begins_snapshot = false;
   size_t begins_again = 0;  // how often the snapshot begins anew while it runs, from the first row
   std::function<Status()> on_discover, on_assign, on_poll;
+  bool emits_when_assigned = false;
   std::function<std::string(const std::string& payload)> refuses;  // a reason: the source itself rejects the row
   std::vector<std::string> assigned;  // "split from position", "… from start", "… from its beginning", in order
 
