@@ -277,7 +277,9 @@ void Planner::match_order() {
 // A broadcast state that starts empty is filled by its sources alone: when they go on behind what they have read, it would
 // stay empty, and the gate would open on nothing.
 void Planner::match_broadcast() {
-  for (const auto& [id, sources] : current_.broadcast_sources) {
+  for (const auto& broadcast : current_.broadcast_sources) {
+    const auto& id = broadcast.first;  // clang 14 has no bindings in lambdas
+    const auto& sources = broadcast.second;
     const ManifestOperator* now = current_operator(id);
     const ManifestOperator* stored = manifest_.find_operator(id);
     const auto starts_empty = [&](const ManifestState& state) {
