@@ -2,7 +2,8 @@
 """dim_job_test.py FOLDER: job DIM with its configuration in a real MySQL, read by mysql.cdc, and its messages in a real Kafka.
 
 First everything is interrupted while it runs (the job, the server, the connections), and rules come and go that concern no
-message: the tables must equal the oracle's, row by row. Then rules change that do concern messages: each takes effect.
+message: the tables must equal the oracle's, row by row. Then rules change that do concern messages: each takes effect. Last they
+change while their messages come: every message is treated by one rule, and behind it in its partition none by an older one.
 """
 import json
 import os
@@ -165,6 +166,69 @@ def changes_take_effect(job):
         raise AssertionError(f"SIGTERM\n{job.log()[-4000:]}")
 
 
+def changes_meet_their_messages(job):
+    versions, per_version = 8, 5000
+    job.start()
+
+    def change(version):
+        sql(f"replace into {DATABASE}.table_process values ('moving', 'dim_moving_{version}', 'id,{'a' if version % 2 else 'b'}', 'id', null)")
+
+    change(0)
+    probes = iter(range(10_000_000, 11_000_000))
+
+    def in_force():
+        produce([message("moving", next(probes), a="x", b="y")])
+        return tables(job)
+
+    wait_for(job, in_force, "the first rule")
+    file = job.folder / "moving.jsonl"
+    for version in range(versions):
+        if version > 0:
+            change(version)
+        keys = range(version * per_version, (version + 1) * per_version)
+        file.write_text("".join(json.dumps(message("moving", key, a=f"a{key}", b=f"b{key}")) + "\n" for key in keys), encoding="utf-8")
+        subprocess.run([KLOAD, KAFKA, TOPIC, file, "id", "4"], check=True, stdout=subprocess.DEVNULL)
+    total = versions * per_version
+    wait_for(job, lambda: sum(1 for key, _ in moved_rows(job) if key < total) >= total, "all messages")
+    if job.end(signal.SIGTERM) != 0:
+        raise AssertionError(f"SIGTERM\n{job.log()[-4000:]}")
+    version_of = {}
+    for key, (version, value) in moved_rows(job):
+        assert key not in version_of, f"{key} is in dim_moving_{version_of[key]} and in dim_moving_{version}"
+        column = "a" if version % 2 else "b"
+        assert key >= total or value == f"{column}{key}", f"dim_moving_{version}: {key} has {value}"
+        version_of[key] = version
+    newest = {}
+    for line in subprocess.run(["kcat", "-C", "-e", "-q", "-b", KAFKA, "-t", TOPIC, "-o", "beginning", "-f", "%p %s\n"], check=True, capture_output=True, text=True).stdout.splitlines():
+        partition, text = line.split(" ", 1)
+        if '"moving"' not in text:
+            continue
+        key = json.loads(text)["data"]["id"]
+        if key not in version_of:
+            assert key >= total, f"{key} is in no table"
+            continue  # a probe that came before the first rule
+        assert version_of[key] >= newest.get(partition, 0), f"partition {partition}: {key} by rule {version_of[key]}, after one by {newest[partition]}"
+        newest[partition] = version_of[key]
+    seen = {version_of[key] for key in range(total)}
+    assert len(seen) >= 4, f"the rules changed beside the messages, not among them: {seen}"
+    return len(seen)
+
+
+def tables(job):
+    try:
+        with sqlite3.connect(f"file:{job.folder}/warehouse.db?mode=ro", uri=True) as db:
+            return sorted(int(name[len("dim_moving_"):]) for name, in db.execute("select name from sqlite_master where name glob 'dim_moving_*' and type = 'table'"))
+    except sqlite3.Error:
+        return []
+
+
+def moved_rows(job):
+    """(key, (version of the rule, value)) of all tables that the rule has pointed to."""
+    with sqlite3.connect(f"file:{job.folder}/warehouse.db?mode=ro", uri=True) as db:
+        return [(int(key), (version, value)) for version in tables(job)
+                for key, value in db.execute(f"select id, {'a' if version % 2 else 'b'} from dim_moving_{version}")]
+
+
 def main():
     folder = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(2**32)
@@ -184,6 +248,8 @@ def main():
         print(f"interrupted: equals the oracle after {time.monotonic() - begin:.1f} s", flush=True)
         changes_take_effect(job)
         print(f"changed rules take effect, {time.monotonic() - begin:.1f} s", flush=True)
+        seen = changes_meet_their_messages(job)
+        print(f"{seen} rules changed among their messages, {time.monotonic() - begin:.1f} s", flush=True)
     finally:
         if job.process is not None and job.process.poll() is None:
             job.end(signal.SIGKILL)
