@@ -1,6 +1,10 @@
 #include "clickhouse_sink.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <random>
 
 namespace sluice::clickhouse {
@@ -50,12 +54,13 @@ Status ClickHouseSink::configure(Needs& needs) {
       return Status::fatal("`servers`: an address ends before ? and #: use `user`, `password` and `settings`");
     if (server.rfind("http://", 0) != 0 && server.rfind("https://", 0) != 0)
       return Status::fatal("`servers`: " + server + " does not begin with http:// or https://");
-    const std::string host = server.substr(server.find("://") + 3);
-    if (host.empty() || host.find(' ') != std::string::npos)
-      return Status::fatal("`servers`: " + server + " is no address like http://host:8123");
+    if (const std::string problem = address_problem(server); !problem.empty())
+      return Status::fatal("`servers`: " + server + " is no address like http://host:8123: it " + problem);
     while (server.back() == '/') server.pop_back();
     rules_.servers.push_back(std::move(server));
   }
+  if (c.tls_ca && !c.tls_ca->empty() && access(c.tls_ca->c_str(), R_OK) != 0)
+    return Status::fatal("`tls_ca`: cannot read " + *c.tls_ca + ": " + std::strerror(errno));
   if (c.table.empty()) return Status::fatal("`table` is empty");
   if (c.database.empty()) return Status::fatal("`database` is empty");
   for (const std::string* text : {&c.user, &c.password})

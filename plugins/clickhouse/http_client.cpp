@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 namespace sluice::clickhouse {
@@ -47,6 +48,33 @@ int watch(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return (*w->give_up)(std::chrono::duration_cast<std::chrono::milliseconds>(under_way)) ? 1 : 0;
 }
 
+// About what stays as it is until somebody changes it; null: it may pass by itself.
+const char* what_to_do(CURLcode code, std::string_view text) {
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+      return "write the address in `servers` like http://host:8123";
+    case CURLE_UNSUPPORTED_PROTOCOL:  // also what is no HTTP: an answer in TLS, a port of another protocol
+    case CURLE_WEIRD_SERVER_REPLY:
+      return "nothing speaks HTTP there: check the port in `servers`, and whether it is one for https://";
+    case CURLE_NOT_BUILT_IN:
+      return "libcurl on this machine has no TLS, which https:// in `servers` needs";
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+      return "name the file with the authority of the server's certificate in `tls_ca`, give the server a certificate "
+             "for the name in `servers`, or take any certificate with `tls_verify: false`";
+    case CURLE_SSL_CACERT_BADFILE:
+      return "`tls_ca` must be a file with certificates (PEM)";
+    case CURLE_SSL_CERTPROBLEM:
+      return "the server asks for a certificate of the client's own, which this sink has none of";
+    case CURLE_SSL_CONNECT_ERROR:
+      // Other failures of a handshake come while a server goes down. The words are OpenSSL's.
+      if (text.find("wrong version number") == std::string_view::npos) return nullptr;
+      return "no TLS is spoken there: write http:// in `servers`, or the port for https://";
+    default:
+      return nullptr;
+  }
+}
+
 void append_escaped(std::string_view text, std::string* out) {
   constexpr char kHex[] = "0123456789ABCDEF";
   for (const char c : text) {
@@ -80,6 +108,15 @@ std::string url_with(const std::string& server, const Parameters& parameters) {
   return url;
 }
 
+std::string address_problem(const std::string& server) {
+  const size_t host = server.find("://") + 3;
+  if (host == server.size() || server[host] == ':' || server[host] == '/') return "has no host";
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> url(curl_url(), curl_url_cleanup);
+  if (url == nullptr) throw std::bad_alloc();
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, server.c_str(), 0);
+  return code == CURLUE_OK ? std::string() : std::string("is none: ") + curl_url_strerror(code);
+}
+
 std::string gzipped(std::string_view data) {
   z_stream z;
   std::memset(&z, 0, sizeof z);
@@ -106,14 +143,14 @@ HttpClient::HttpClient(HttpRules rules, GiveUp give_up)
 HttpClient::~HttpClient() { curl_easy_cleanup(curl_); }
 
 bool HttpClient::post(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer,
-                      std::string* error) {
+                      HttpFailure* failure) {
   bool stale = false;
-  if (post_once(url, body, is_gzipped, answer, error, &stale)) return true;
-  return stale && post_once(url, body, is_gzipped, answer, error, &stale);
+  if (post_once(url, body, is_gzipped, answer, failure, &stale)) return true;
+  return stale && post_once(url, body, is_gzipped, answer, failure, &stale);
 }
 
 bool HttpClient::post_once(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer,
-                           std::string* error, bool* stale) {
+                           HttpFailure* failure, bool* stale) {
   *answer = HttpAnswer();
   *stale = false;
   char detail[CURL_ERROR_SIZE] = "";
@@ -159,7 +196,12 @@ bool HttpClient::post_once(const std::string& url, std::string_view body, bool i
   if (code == CURLE_OK) return true;
   *stale = connects == 0 && answer->status == 0 &&
            (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING);
-  *error = detail[0] != '\0' ? detail : curl_easy_strerror(code);
+  *failure = HttpFailure();
+  failure->text = detail[0] != '\0' ? detail : curl_easy_strerror(code);
+  if (const char* advice = what_to_do(code, failure->text)) {
+    failure->text += std::string(": ") + advice;
+    failure->needs_person = true;
+  }
   return false;
 }
 

@@ -21,8 +21,17 @@ struct HttpAnswer {
   std::string body;        // at most 64 MiB of it
 };
 
+// No complete answer came, and the request's outcome is unknown.
+struct HttpFailure {
+  std::string text;           // without secrets
+  bool needs_person = false;  // it will be the same next time: the text says what to do
+};
+
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 std::string url_with(const std::string& server, const Parameters& parameters);
+
+// What is wrong with a server's address, as the rest of a sentence ("has no host"); empty: nothing.
+std::string address_problem(const std::string& server);
 
 std::string gzipped(std::string_view data);
 
@@ -36,13 +45,13 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // False: no complete answer came, and the request's outcome is unknown; *error says why, without secrets. A kept
-  // connection that the server has closed in the meantime is replaced at once: that is no failure.
-  bool post(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer, std::string* error);
+  // False: see *failure. A kept connection that the server has closed in the meantime is replaced at once: that is no
+  // failure.
+  bool post(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer, HttpFailure* failure);
 
  private:
-  bool post_once(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer, std::string* error,
-                 bool* stale);
+  bool post_once(const std::string& url, std::string_view body, bool is_gzipped, HttpAnswer* answer,
+                 HttpFailure* failure, bool* stale);
 
   HttpRules rules_;
   GiveUp give_up_;

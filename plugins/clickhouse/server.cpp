@@ -17,9 +17,9 @@ Answer request(const TargetRules& rules, size_t server, HttpClient& client, Para
   parameters.insert(parameters.begin(), {{"database", rules.database}, {"wait_end_of_query", "1"}});
   Answer out;
   HttpAnswer http;
-  std::string error;
-  if (!client.post(url_with(rules.servers[server], parameters), body, gzip, &http, &error)) {
-    out.error = {ErrorClass::kTransient, 0, error, true};
+  HttpFailure failure;
+  if (!client.post(url_with(rules.servers[server], parameters), body, gzip, &http, &failure)) {
+    out.error = {failure.needs_person ? ErrorClass::kFatal : ErrorClass::kTransient, 0, failure.text, true};
     return out;
   }
   out.body = std::move(http.body);

@@ -1,6 +1,10 @@
 #include "phoenix/phoenix_sink.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 namespace sluice::phoenix {
@@ -18,7 +22,7 @@ bool is_about_rows(FailureKind kind) { return kind == FailureKind::kBadValue || 
 std::string advice(FailureKind kind) {
   switch (kind) {
     case FailureKind::kLogin:
-      return "Check `user`, `password` and the certificates";
+      return "Check `user`, `password` and the certificates (`ca_file`, `certificate_file`, `key_file`)";
     case FailureKind::kDenied:
       return "Grant the named user of HBase what is missing (RX on the schema SYSTEM, RWX on the sink's tables; to "
              "make and change tables also C and A on their schema and RWX on SYSTEM.MUTEX) and start again";
@@ -104,6 +108,10 @@ Status PhoenixSink::configure(Needs& needs) {
   if (c.user.empty() && !c.password.empty()) return Status::fatal("`password` is given without `user`");
   if (c.certificate_file.empty() != c.key_file.empty())
     return Status::fatal("`certificate_file` and `key_file` are given together or not at all");
+  for (const auto& [option, file] : {std::pair("ca_file", &c.ca_file), std::pair("certificate_file", &c.certificate_file),
+                                     std::pair("key_file", &c.key_file)})
+    if (!file->empty() && access(file->c_str(), R_OK) != 0)
+      return Status::fatal("`" + std::string(option) + "`: cannot read " + *file + ": " + std::strerror(errno));
   if (c.schema)
     if (const std::string problem = name_problem("schema", *c.schema); !problem.empty())
       return Status::fatal("`schema`: " + problem);

@@ -22,6 +22,9 @@ std::string read_server(std::string text, std::string* url) {
   const size_t host = text.find("://") + 3;
   if (host == text.size() || text[host] == ':' || text[host] == '/') return "\"" + text + "\" has no host";
   if (std::any_of(text.begin(), text.end(), is_blank)) return "\"" + text + "\" has a blank in it";
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parts(curl_url(), curl_url_cleanup);
+  if (const CURLUcode code = curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), 0); code != CURLUE_OK)
+    return "\"" + text + "\" is no address: " + curl_url_strerror(code);
   *url = text;
   return {};
 }

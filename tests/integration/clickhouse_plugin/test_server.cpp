@@ -26,9 +26,9 @@ std::string TestServer::run(const std::string& sql, const Parameters& settings) 
   rules.request_timeout = std::chrono::seconds(120);
   HttpClient client(rules, [](std::chrono::milliseconds) { return false; });
   HttpAnswer answer;
-  std::string error;
-  if (!client.post(url_with(url_, settings), sql, false, &answer, &error))
-    throw std::runtime_error(url_ + ": " + error);
+  HttpFailure failure;
+  if (!client.post(url_with(url_, settings), sql, false, &answer, &failure))
+    throw std::runtime_error(url_ + ": " + failure.text);
   if (answer.status != 200 || exception_code(answer.body) != 0)
     throw std::runtime_error(sql.substr(0, 200) + ": " + answer.body);
   return answer.body;

@@ -38,6 +38,8 @@ TEST_CASE("addresses of servers", "[phoenix][options]") {
     CHECK_THAT(read_servers({address}, &urls), Equals("a server's address has a ? or # in it: give host and port, and "
                                                       "`user` and `password` as options"));
   CHECK_THAT(read_servers({"a b"}, &urls), Contains("blank"));
+  CHECK_THAT(read_servers({"a:87654"}, &urls), Equals("\"http://a:87654\" is no address: Port number was not a decimal "
+                                                      "number between 0 and 65535"));
 }
 
 TEST_CASE("options that cannot be", "[phoenix][options]") {
@@ -45,6 +47,11 @@ TEST_CASE("options that cannot be", "[phoenix][options]") {
   CHECK_THAT(problem("servers: []"), Equals("`servers`: no server is given"));
   CHECK_THAT(problem(a + "password: x"), Equals("`password` is given without `user`"));
   CHECK_THAT(problem(a + "certificate_file: x"), Contains("`certificate_file` and `key_file`"));
+  const std::string cannot_read = ": cannot read /no/such.pem: No such file or directory";
+  CHECK_THAT(problem(a + "ca_file: /no/such.pem"), Equals("`ca_file`" + cannot_read));
+  CHECK_THAT(problem(a + "certificate_file: /no/such.pem\nkey_file: /dev/null"),
+             Equals("`certificate_file`" + cannot_read));
+  CHECK_THAT(problem(a + "certificate_file: /dev/null\nkey_file: /no/such.pem"), Equals("`key_file`" + cannot_read));
   CHECK_THAT(problem(a + "schema: a.b"), Contains("`schema`: the schema name \"a.b\" has a dot"));
   CHECK_THAT(problem(a + "table: \"a'b\""), Contains("`table`: the table name"));
   CHECK_THAT(problem(a + "table_field: \"\""), Contains("either `table` or `table_field`"));
