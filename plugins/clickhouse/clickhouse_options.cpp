@@ -43,6 +43,10 @@ Options<ClickHouseSinkConfig> ClickHouseSink::options() {
   add(opt("null_as", &C::null_as, {{"reject", NullAs::kReject}, {"default", NullAs::kDefault}})
           .def("reject")
           .doc("`null` for a column that is not Nullable: a bad record, or the column's default."));
+  add(opt("zero_dates", &C::zero_dates, {{"reject", ZeroDates::kReject}, {"as_null", ZeroDates::kNull}})
+          .def("as_null")
+          .doc("MySQL's zero dates (`0000-00-00`, also with `00:00:00`) in Nullable columns of dates and times: a bad "
+               "record, or NULL. Other columns have no room for them: there the row is a bad record."));
   add(opt("on_delete", &C::on_delete,
           {{"reject", OnDelete::kReject}, {"ignore", OnDelete::kIgnore}, {"mark", OnDelete::kMark}})
           .def("reject")

@@ -98,6 +98,7 @@ Status ClickHouseSink::configure(Needs& needs) {
   rules_.gzip = c.compression == Compression::kGzip;
   EncodingRules encoding;
   encoding.epoch_scale = 3 * static_cast<int>(c.epoch_unit);
+  encoding.zero_dates_are_null = c.zero_dates == ZeroDates::kNull;
   encoding.cut_fractions = c.excess_fraction == ExcessFraction::kCut;
   encoder_.emplace(
       encoding, [this](const Value& v, Value* out) { return parse(v, out); },
@@ -239,10 +240,12 @@ Status ClickHouseSink::write(const Batch& in, uint32_t* consumed) {
     std::string problem;
     ignored_fields_ = 0;
     SLUICE_CHECK_OK(add_row(lock, r, &problem));
-    if (!problem.empty())
+    if (!problem.empty()) {
       SLUICE_CHECK_OK(reject(row, problem));
-    else if (ignored_fields_ > 0)
-      count("ignored_fields", ignored_fields_);
+    } else {
+      if (ignored_fields_ > 0) count("ignored_fields", ignored_fields_);
+      if (zero_dates_ > 0) count("zero_dates", zero_dates_);
+    }
     if (!epochs_) continue;
     if (problem.empty()) epochs_->add_bytes(row_bytes_.size() + r.json.size());
     SLUICE_CHECK_OK(epochs_->check_block_count());
@@ -366,8 +369,14 @@ bool ClickHouseSink::encode(const RowPlan& plan, const Incoming& row, std::strin
       return false;
     }
     const size_t begin = row_bytes_.size();
+    const int64_t zero_dates = encoder_->zero_dates();
     if (!encoder_->encode(c.type, value, &row_bytes_, problem)) {
       *problem = "column \"" + c.name + "\": " + *problem;
+      return false;
+    }
+    if (required_[column] && encoder_->zero_dates() > zero_dates) {
+      *problem = "column \"" + c.name + "\": " + shown(value) +
+                 " is a zero date, which is no NULL (`zero_dates: as_null`) where rows replace each other by it";
       return false;
     }
     cell_at_[column] = {begin, row_bytes_.size()};
@@ -388,8 +397,10 @@ Status ClickHouseSink::add_row(Lock& lock, const Incoming& row, std::string* pro
     *problem = plan->problem;
     return Status::ok();
   }
+  const int64_t zero_dates = encoder_->zero_dates();
   if (!encode(*plan, row, problem)) return Status::ok();
   ignored_fields_ = plan->ignored;
+  zero_dates_ = encoder_->zero_dates() - zero_dates;
   if (row_bytes_.size() > static_cast<size_t>(kMostBatchBytes)) {
     *problem = "the row has " + std::to_string(row_bytes_.size()) + " bytes, more than one insert may have";
     return Status::ok();

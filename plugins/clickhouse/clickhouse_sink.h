@@ -24,6 +24,7 @@ enum class Delivery { kUpsert, kExactlyOnce, kAtLeastOnce };
 enum class UnknownFields { kReject, kIgnore, kFail };
 enum class MissingColumns { kDefault, kReject };
 enum class NullAs { kReject, kDefault };
+enum class ZeroDates { kReject, kNull };
 enum class OnDelete { kReject, kIgnore, kMark };
 enum class EpochUnit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };
 enum class ExcessFraction { kReject, kCut };
@@ -38,6 +39,7 @@ struct ClickHouseSinkConfig {
   UnknownFields unknown_fields = UnknownFields::kReject;
   MissingColumns missing_columns = MissingColumns::kDefault;
   NullAs null_as = NullAs::kReject;
+  ZeroDates zero_dates = ZeroDates::kNull;
   OnDelete on_delete = OnDelete::kReject;
   EpochUnit epoch_unit = EpochUnit::kSeconds;
   ExcessFraction excess_fraction = ExcessFraction::kReject;
@@ -137,7 +139,7 @@ class ClickHouseSink final : public Sink<ClickHouseSinkConfig> {
   std::vector<bool> required_;  // of each column: rows replace each other by it, and nothing else gives its value
   std::vector<RowPlan> plans_;  // the last used first
   std::set<std::string> unknown_names_;  // that the table was looked at for; not all of them
-  int64_t ignored_fields_ = 0;           // of the row at hand
+  int64_t ignored_fields_ = 0, zero_dates_ = 0;  // of the row at hand
   std::chrono::steady_clock::time_point looked_at_{}, views_looked_at_{};
   Block* last_block_ = nullptr;  // among the open ones, or null
 

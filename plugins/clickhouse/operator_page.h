@@ -28,8 +28,11 @@ value that does not fit is a bad record whose reason names column, value and typ
 
 **Times.** Text without an offset is wall-clock time in the column's zone, or the server's when the type names none: the
 table shows the same text, whatever zones server and job are in; the log names columns whose type has no zone. With `Z` or an offset, and as a number, it is a moment, which
-the table shows in that zone. A time that clocks were put forward over is refused; of one that comes twice the first is meant. Zero
-dates (`0000-00-00`) are refused.
+the table shows in that zone. A time that clocks were put forward over is refused; of one that comes twice the first is meant.
+
+**Zero dates** (`0000-00-00`, `0000-00-00 00:00:00`), MySQL's way to say that there is none, are NULL in a Nullable column, which the counter
+`zero_dates` counts, unless `zero_dates: reject` refuses them. Without NULL there is no honest value for them: in other columns, and in those that rows
+replace each other by, the row is a bad record. Dates with a zero month or day only (`2020-00-00`) are always refused: the rest of them would be lost.
 
 **`delivery: upsert`** is for a `ReplacingMergeTree` with a version column that is read with `final`. Rows are written at once and confirmed
 before a checkpoint is complete; what is written again after a crash replaces itself. The start fails when the table is none. The

@@ -2,11 +2,14 @@
 
 #include <date/date.h>
 
+#include <algorithm>
+
 namespace sluice::clickhouse {
 namespace {
 
 constexpr const char* kNoTime = "is no date or time like 2024-05-01 10:00:00";
 constexpr const char* kNotInCalendar = "is not in the calendar";
+constexpr std::string_view kZeroDate = "0000-00-00";
 
 // `n` digits at `at`; -1: there are others.
 int digits(std::string_view t, size_t at, size_t n) {
@@ -54,7 +57,9 @@ const char* read_time_text(std::string_view t, TimeText* out) {
   *out = TimeText();
   const int year = digits(t, 0, 4), month = digits(t, 5, 2), day = digits(t, 8, 2);
   if (year < 0 || month < 0 || day < 0 || t[4] != '-' || t[7] != '-') return kNoTime;
-  if (year == 0 && month == 0 && day == 0) return "is a zero date, which ClickHouse would turn into another one";
+  if (t.substr(0, kZeroDate.size()) == kZeroDate)
+    return "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+           "column, and in no other";
   const date::year_month_day date = date::year(year) / month / day;
   if (!date.ok()) return kNotInCalendar;
   out->seconds = static_cast<int64_t>(date::sys_days(date).time_since_epoch().count()) * 86400;
@@ -80,6 +85,17 @@ const char* read_time_text(std::string_view t, TimeText* out) {
   if (at == t.size()) return nullptr;
   if (t[at] == ' ') ++at;
   return read_offset(t.substr(at), out) ? nullptr : kNoTime;
+}
+
+bool is_zero_date(std::string_view t) {
+  if (t.substr(0, kZeroDate.size()) != kZeroDate) return false;
+  t.remove_prefix(kZeroDate.size());
+  if (t.empty()) return true;
+  if (t.substr(1, 8) != "00:00:00" || (t[0] != ' ' && t[0] != 'T')) return false;
+  t.remove_prefix(9);
+  if (!t.empty() && t[0] == '.') t.remove_prefix(std::min(t.find_first_not_of('0', 1), t.size()));
+  TimeText ignored;
+  return t.empty() || read_offset(t, &ignored);
 }
 
 }  // namespace sluice::clickhouse

@@ -16,6 +16,9 @@ struct TimeText {
 // Null: read. Otherwise what is wrong, as the rest of a sentence ("is no date…").
 const char* read_time_text(std::string_view text, TimeText* out);
 
+// MySQL's way to write that there is none: 0000-00-00, alone or with 00:00:00 behind it.
+bool is_zero_date(std::string_view text);
+
 // Days since 1970-01-01 of a date of the Gregorian calendar, and back.
 int64_t days_of_date(int year, int month, int day);
 void date_of_days(int64_t days, int* year, int* month, int* day);

@@ -39,6 +39,11 @@ bool is_shown(const ColumnType& type, int64_t day, bool zero, const Value& value
   return false;
 }
 
+bool is_date_or_time(const ColumnType& type) {
+  return type.kind == TypeKind::kDate || type.kind == TypeKind::kDate32 || type.kind == TypeKind::kDateTime ||
+         type.kind == TypeKind::kDateTime64;
+}
+
 constexpr int64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
 
 void append_bytes(uint64_t value, size_t bytes, std::string* out) {
@@ -128,8 +133,12 @@ bool ValueEncoder::misfit(const ColumnType& type, const Value& value, std::strin
 
 bool ValueEncoder::encode(const ColumnType& type, const Value& value, std::string* out, std::string* problem) {
   if (type.is_nullable()) {
-    out->push_back(value.is_null() ? 1 : 0);
-    return value.is_null() || encode(type.inner[0], value, out, problem);
+    const bool zero = rules_.zero_dates_are_null && is_date_or_time(type.inner[0]) && value.is_string() &&
+                      is_zero_date(value.text());
+    if (zero) ++zero_dates_;
+    const bool null = zero || value.is_null();
+    out->push_back(null ? 1 : 0);
+    return null || encode(type.inner[0], value, out, problem);
   }
   if (value.type() == SLUICE_INVALID) {
     *problem = std::string(value.text());

@@ -19,6 +19,8 @@ struct EncodingRules {
   int epoch_scale = 0;
   // Digits behind the point that the column has no room for are cut off; else the value is refused.
   bool cut_fractions = false;
+  // Zero dates are NULL in Nullable columns; else, and in others, they are refused.
+  bool zero_dates_are_null = false;
 };
 
 // Used by one thread.
@@ -34,6 +36,8 @@ class ValueEncoder {
   // Appends `value`, which is not absent, to `out`. False: it does not fit into the type; *problem says why, and what
   // was appended is for the caller to take back.
   bool encode(const ColumnType& type, const Value& value, std::string* out, std::string* problem);
+  // How many zero dates have become NULL until now.
+  int64_t zero_dates() const noexcept { return zero_dates_; }
 
  private:
   bool integer(const ColumnType& type, const Value& value, std::string* out, std::string* problem);
@@ -58,6 +62,7 @@ class ValueEncoder {
   Parse parse_;
   ToJson to_json_;
   std::string digits_;
+  int64_t zero_dates_ = 0;
 };
 
 void append_varint(uint64_t value, std::string* out);

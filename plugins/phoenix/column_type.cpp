@@ -274,6 +274,28 @@ std::string type_in_sql(std::string_view text) {
   return digit_before && i + 1 == text.size() ? out + ')' : std::string();
 }
 
+bool is_zero_date(const ColumnType& type, const Value& value) {
+  switch (type.id) {
+    case kDate:
+    case kTime:
+    case kTimestamp:
+    case kUnsignedDate:
+    case kUnsignedTime:
+    case kUnsignedTimestamp:
+      break;
+    default:
+      return false;
+  }
+  constexpr std::string_view kDay = "0000-00-00", kClock = "00:00:00";
+  std::string_view t = value.is_string() ? value.text() : std::string_view();
+  if (t.substr(0, kDay.size()) != kDay) return false;
+  t.remove_prefix(kDay.size());
+  if (t.empty()) return true;
+  if ((t[0] != ' ' && t[0] != 'T') || t.substr(1, kClock.size()) != kClock) return false;
+  t.remove_prefix(1 + kClock.size());
+  return t.find_first_not_of('0', !t.empty() && t[0] == '.' ? 1 : 0) == std::string_view::npos;
+}
+
 Status bind_value(const ColumnType& type, const Value& value,
                   const std::function<Status(const Value&, std::string_view*)>& to_json, avatica::TypedValue* out) {
   if (value.is_missing()) {

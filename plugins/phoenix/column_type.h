@@ -18,6 +18,9 @@ struct ColumnType {
 // The words of sqlite.sink (TEXT, REAL, NUMERIC) are taken for their counterparts.
 std::string type_in_sql(std::string_view text);
 
+// MySQL's way to write that there is none (0000-00-00, alone or with 00:00:00 behind it), for a column of dates or times.
+bool is_zero_date(const ColumnType& type, const Value& value);
+
 // Binds a value; nothing is lost on the way: what does not fit is bad_record with the reason. JSON text of nested
 // values comes from `to_json`.
 Status bind_value(const ColumnType& type, const Value& value,

@@ -30,7 +30,8 @@ goes on listing), the rows of that table alone become bad records, after about t
 Columns of other types get their own type, and what does not fit is a bad record rather than cut or rounded: whole numbers that
 are too large, or that a DOUBLE or a FLOAT would round (`9007199254740993`), digits behind the point that a DECIMAL has no room for. DATE,
 TIME and TIMESTAMP take text as Phoenix reads it
-(`2024-01-02 03:04:05`), TIMESTAMP also milliseconds since 1970, which are written as the text of that moment in UTC.
+(`2024-01-02 03:04:05`), TIMESTAMP also milliseconds since 1970, which are written as the text of that moment in UTC. There MySQL's zero dates
+(`0000-00-00`) are NULL, which the counter `zero_dates` counts; `zero_dates: reject` refuses them. Dates with a zero month or day only are always refused.
 
 **By key.** `upsert into … values …`, only the columns that the row has. Writing a row again changes nothing, so after a crash the table is as
 if nothing had happened. The key is that of the schema record, else `key`, else the row's member `key_field` (`sink_pk`: names with

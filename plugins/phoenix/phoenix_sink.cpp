@@ -79,6 +79,10 @@ Options<PhoenixSinkConfig> PhoenixSink::options() {
           .def("{}")
           .doc("Types of columns that the sink makes, as in Phoenix's SQL. Others are VARCHAR.")
           .example("{cart_add_uu_ct: BIGINT, amount: \"DECIMAL(16,2)\"}"),
+      opt("zero_dates", &C::zero_dates, {{"reject", ZeroDates::kReject}, {"as_null", ZeroDates::kNull}})
+          .def("as_null")
+          .doc("MySQL's zero dates (`0000-00-00`, also with `00:00:00`) in columns of dates and times: a bad record, or "
+               "NULL. In a key column the row is a bad record."),
       opt("batch_rows", &C::batch_rows)
           .def("5000")
           .doc("Rows in one commit at most. Must be below the server's `phoenix.mutate.maxSize`; a server that says it "
@@ -142,6 +146,7 @@ Status PhoenixSink::configure(Needs& needs) {
   rules_.letters = c.letters;
   if (c.schema) rules_.schema = phoenix_name(*c.schema, c.letters);
   rules_.create = c.create;
+  rules_.zero_dates_are_null = c.zero_dates == ZeroDates::kNull;
   rules_.key = c.key;
   if (!c.table) {
     rules_.table_field = c.table_field.value_or("sink_table");

@@ -16,6 +16,7 @@
 
 namespace sluice::phoenix {
 
+enum class ZeroDates { kReject, kNull };
 enum class WriteTime { kConnection, kServer };
 
 struct PhoenixSinkConfig {
@@ -26,6 +27,7 @@ struct PhoenixSinkConfig {
   std::vector<std::string> key;
   bool create = true;
   StringMap columns;
+  ZeroDates zero_dates = ZeroDates::kNull;
   int64_t batch_rows = 0;
   Size batch_bytes;
   std::chrono::milliseconds timeout{};

@@ -234,7 +234,12 @@ Failure RowWriter::write(Rows rows) {
       if (f.ok()) {
         count_("commits", 1);
         size_.went_well();
-        for (const PendingRow* r : rows) r->table->was_there();
+        int64_t zero_dates = 0;
+        for (const PendingRow* r : rows) {
+          r->table->was_there();
+          zero_dates += r->bound.zero_dates;
+        }
+        if (zero_dates > 0) count_("zero_dates", zero_dates);
         return {};
       }
       // What is pending on the server, and what has been written, is unknown.

@@ -362,6 +362,9 @@ Failure TargetTable::make_shape(const Value& row, Shape** out) {
 Failure TargetTable::bind_key_part(const std::string& column, const ColumnType& type, const Value& value,
                                    bool composite, avatica::TypedValue* to, BoundRow* row) const {
   if (value.is_missing()) return bad_row("the key column \"" + column + "\" is null");
+  if (is_zero_date(type, value))
+    return bad_row("the key column \"" + column + "\" is a zero date, \"" + std::string(value.text()) +
+                   "\", and a key cannot be NULL");
   if (Status s = bind_value(type, value, rules_->to_json, to); !s.is_ok())
     return bad_row("column \"" + column + "\": " + s.message());
   if (to->type() == avatica::STRING && to->string_value().empty())
@@ -400,7 +403,15 @@ Failure TargetTable::bind(const Value& row, BoundRow* out) {
   }
   for (size_t i = 0; i < shape->members.size(); ++i) {
     if (places[i] == nullptr) continue;
-    if (Status s = bind_value(shape->types[i], row.member(i), rules_->to_json, places[i]); !s.is_ok())
+    Value value = row.member(i);
+    if (is_zero_date(shape->types[i], value)) {
+      if (!rules_->zero_dates_are_null)
+        return bad_row("column \"" + shape->members[i] + "\": \"" + std::string(value.text()) +
+                       "\" is a zero date, which Phoenix has none of; `zero_dates: as_null` makes it NULL");
+      value = Value::null();
+      ++out->zero_dates;
+    }
+    if (Status s = bind_value(shape->types[i], value, rules_->to_json, places[i]); !s.is_ok())
       return bad_row("column \"" + shape->members[i] + "\": " + s.message());
   }
   return {};

@@ -32,6 +32,7 @@ struct TableRules {
   bool create = true;                        // schema, tables and columns may be made
   std::vector<std::string> key;              // for tables without a schema record; may be empty
   std::map<std::string, std::string> types;  // Phoenix's column name → type in SQL; others are VARCHAR
+  bool zero_dates_are_null = true;           // but in keys; else they are refused
   std::string table_field, key_field;        // members that say where a row goes and are no columns; may be empty
   // For looking at tables and changing them, not for rows. `anew`: the last one was lost.
   std::function<Failure(bool anew, Session**)> session;
@@ -45,6 +46,7 @@ struct BoundRow {
   bool deletes = false;
   std::string key;       // two rows with the same are of one key
   size_t key_bytes = 0;  // of its texts and bytes; HBase's own key is at least so long
+  int64_t zero_dates = 0;  // that are NULL
   avatica::UpdateBatch values;
 };
 

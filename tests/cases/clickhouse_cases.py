@@ -65,17 +65,25 @@ def mx08(w):
     equal(rows("SELECT id, price FROM mx08 FINAL"), [["9", "12.5"]], "after both came again")
 
 
-@case("MX-09", "zero dates become no other time")
+@case("MX-09", "zero dates become NULL where there is one, and no other time anywhere")
 def mx09(w):
     table("mx09", "id UInt64, start_time Nullable(DateTime), end_time DateTime, ts UInt64")
     w.lines("rows.jsonl", '{"id":1,"start_time":"0000-00-00 00:00:00","end_time":"2020-00-00 00:00:00","ts":1}',
             '{"id":2,"start_time":"0000-00-00 00:00:00","end_time":"2020-01-01 00:00:00","ts":1}',
             '{"id":3,"start_time":"2020-01-01 00:00:00","end_time":"2020-00-00 00:00:00","ts":1}',
             '{"id":4,"start_time":null,"end_time":"2020-01-01 00:00:00","ts":1}')
-    w.run(job("mx09"))
-    equal(rows("SELECT id, start_time, end_time FROM mx09 FINAL ORDER BY id"), [["4", "\\N", "2020-01-01 00:00:00"]])
-    zero = 'column "start_time": "0000-00-00 00:00:00" is a zero date, which ClickHouse would turn into another one'
-    equal(refused(w), [(1, zero), (2, zero), (3, 'column "end_time": "2020-00-00 00:00:00" is not in the calendar')], "dead letters")
+    w.lines("rows.jsonl", '{"id":5,"start_time":null,"end_time":"0000-00-00 00:00:00","ts":1}')
+    run = w.run(job("mx09"))
+    equal(rows("SELECT id, start_time, end_time FROM mx09 FINAL ORDER BY id"), [["2", "\\N", "2020-01-01 00:00:00"], ["4", "\\N", "2020-01-01 00:00:00"]])
+    not_there = 'column "end_time": "2020-00-00 00:00:00" is not in the calendar'
+    zero = ('column "{}": "0000-00-00 00:00:00" is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a '
+            "Nullable column, and in no other")
+    equal(refused(w), [(1, not_there), (3, not_there), (5, zero.format("end_time"))], "dead letters")
+    equal(run.counter("warehouse", "zero_dates"), 1, "zero dates that became NULL")
+    shutil.rmtree(w.path("dead-letters"))
+    w.run(job("mx09", ", zero_dates: reject"), "--from", "none")
+    start = zero.format("start_time")
+    equal(refused(w), [(1, start), (2, start), (3, not_there), (5, zero.format("end_time"))], "dead letters with zero_dates: reject")
 
 
 @case("MX-13", "names and values of any script")

@@ -56,9 +56,47 @@ TEST_CASE("what a server would wrap is refused, row by row") {
         why ==
         Lines{
             "column \"v\": 1709200800000 is outside the range of DateTime as a number of seconds (option `epoch_unit`)",
-            "column \"v\": \"0000-00-00 00:00:00\" is a zero date, which ClickHouse would turn into another one",
+            "column \"v\": \"0000-00-00 00:00:00\" is a zero date, which ClickHouse would turn into another one; "
+            "`zero_dates: as_null` makes it NULL in a Nullable column, and in no other",
             "column \"v\": \"yesterday\" is no date or time like 2024-05-01 10:00:00"});
   }
+}
+
+TEST_CASE("zero dates are NULL where there is one, or refused; never another date") {
+  for (const TestServer& s : all()) {
+    const std::string table = s.table("id UInt32, d Nullable(Date), t Nullable(DateTime), k DateTime, ts UInt64",
+                                      "ReplacingMergeTree(ts) order by (id, k)");
+    const std::string row = R"({"id":1,"d":"0000-00-00","t":"0000-00-00 00:00:00","k":"2024-05-01 10:00:00","ts":1})";
+    const std::string in_key = R"({"id":2,"d":null,"t":null,"k":"0000-00-00 00:00:00","ts":1})";
+    const std::string advice =
+        " is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+        "column, and in no other";
+    SinkHarness h(s.options(table));
+    h.open();
+    h.push(row);
+    h.push(in_key);
+    h.checkpoint();
+    CHECK(s.rows("select * from " + table) == Lines{"1\t\\N\t\\N\t2024-05-01 10:00:00\t1"});
+    CHECK(reasons(h) == Lines{"column \"k\": \"0000-00-00 00:00:00\"" + advice});
+    CHECK(h.counter("zero_dates") == 2);
+    SinkHarness strict(s.options(table, "zero_dates: reject"));
+    strict.open();
+    strict.push(row);
+    strict.checkpoint();
+    CHECK(reasons(strict) == Lines{"column \"d\": \"0000-00-00\"" + advice});
+    CHECK(strict.counter("zero_dates") == 0);
+  }
+  // Two rows without a key of their own would replace each other.
+  const TestServer s = TestServer::engine();
+  const std::string table = s.table("k Nullable(Date), ts UInt64",
+                                    "ReplacingMergeTree(ts) order by k settings allow_nullable_key = 1");
+  SinkHarness h(s.options(table));
+  h.open();
+  h.push(R"({"k":"0000-00-00","ts":1})");
+  h.checkpoint();
+  CHECK(reasons(h) == Lines{"column \"k\": \"0000-00-00\" is a zero date, which is no NULL (`zero_dates: as_null`) where "
+                            "rows replace each other by it"});
+  CHECK(s.rows("select count() from " + table) == Lines{"0"});
 }
 
 TEST_CASE("text, blank lines and zero bytes") {

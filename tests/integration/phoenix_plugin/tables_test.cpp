@@ -100,6 +100,34 @@ TEST_CASE("views and tables with another key are refused", "[tables]") {
   execute("drop view " + s.table("a_view"));
 }
 
+TEST_CASE("zero dates are NULL, or refused; never another date", "[tables]") {
+  Schema s;
+  execute("create schema if not exists " + s.name);
+  execute("create table " + s.table("z") +
+          " (id varchar not null, k date not null, d date, t timestamp, m time, v varchar constraint pk primary key "
+          "(id, k))");
+  const std::string row =
+      R"({"id":1,"k":"2024-01-02","d":"0000-00-00","t":"0000-00-00 00:00:00","m":"0000-00-00 00:00:00","v":"0000-00-00"})";
+  Sink h(s.options("table: z"));
+  h.open();
+  h.push(row);
+  h.push(R"({"id":2,"k":"0000-00-00","d":null})");
+  h.push(R"({"id":3,"k":"2024-01-02","d":"2024-00-10"})");
+  CHECK(query("select id, d, t, m, v from " + s.table("z")) == Rows{"1|~|~|~|0000-00-00"});
+  REQUIRE(h.rejected().size() == 2);
+  CHECK(h.rejected()[0].reason ==
+        "the key column \"k\" is a zero date, \"0000-00-00\", and a key cannot be NULL");
+  CHECK_THAT(h.rejected()[1].reason, Contains("2024-00-10"));
+  CHECK(h.counter("zero_dates") == 3);
+  Sink strict(s.options("table: z, zero_dates: reject"));
+  strict.open();
+  strict.push(row);
+  REQUIRE(strict.rejected().size() == 1);
+  CHECK(strict.rejected()[0].reason ==
+        "column \"d\": \"0000-00-00\" is a zero date, which Phoenix has none of; `zero_dates: as_null` makes it NULL");
+  CHECK(strict.counter("zero_dates") == 0);
+}
+
 TEST_CASE("a table of the user's own is written to as it is, every type by its rules", "[tables]") {
   Schema s;
   Sink h(s.options("table: w"));

@@ -53,8 +53,24 @@ TEST_CASE("what is none") {
   for (const char* text : {"2023-02-29", "2024-13-01", "2024-00-10", "2024-01-32 00:00:00", "2024-02-29 24:00:00",
                            "2024-02-29 10:60:00", "2024-02-29 10:00:60"})
     CHECK(problem(text) == not_there);
-  CHECK(problem("0000-00-00 00:00:00") == "is a zero date, which ClickHouse would turn into another one");
+  for (const char* text : {"0000-00-00 00:00:00", "0000-00-00", "0000-00-00 10:00:00"})
+    CHECK(problem(text) ==
+          "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+          "column, and in no other");
   CHECK(problem("2024-02-29 10:00:00.1234567891") == "has more than nine digits of a second");
+}
+
+TEST_CASE("zero dates, and what only begins like one") {
+  for (const char* text : {"0000-00-00", "0000-00-00 00:00:00", "0000-00-00T00:00:00", "0000-00-00 00:00:00.000000",
+                           "0000-00-00T00:00:00Z", "0000-00-00 00:00:00.0+08:00"}) {
+    INFO(text);
+    CHECK(is_zero_date(text));
+  }
+  for (const char* text : {"", "0000-00-0", "0000-00-01", "2020-00-00", "2020-00-00 00:00:00", "0000-00-00 00:00:01",
+                           "0000-00-00 00:00:00.001", "0000-00-00x", "0000-00-00 00:00", "0000-00-00 00:00:00x"}) {
+    INFO(text);
+    CHECK(!is_zero_date(text));
+  }
 }
 
 TEST_CASE("days back into dates") {

@@ -149,8 +149,21 @@ TEST_CASE("DateTime: what a server would wrap or clamp") {
   CHECK(why("DateTime", text("1969-12-31 23:59:59")) == "\"1969-12-31 23:59:59\" is outside the range of DateTime");
   CHECK(why("DateTime", text("1970-01-01 07:59:59"), {}, "Asia/Shanghai") ==
         "\"1970-01-01 07:59:59\" is outside the range of DateTime");
-  CHECK(why("DateTime", text("0000-00-00 00:00:00")) ==
-        "\"0000-00-00 00:00:00\" is a zero date, which ClickHouse would turn into another one");
+  EncodingRules null_rules;
+  null_rules.zero_dates_are_null = true;
+  for (const char* type : {"Date", "Date32", "DateTime", "DateTime64(3)"}) {
+    const std::string nullable = "Nullable(" + std::string(type) + ")";
+    for (const char* zero : {"0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000"}) {
+      const std::string refused = "\"" + std::string(zero) +
+                                  "\" is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` "
+                                  "makes it NULL in a Nullable column, and in no other";
+      CHECK(bytes(nullable, text(zero), null_rules) == "\x01");
+      CHECK(why(nullable, text(zero)) == refused);
+      CHECK(why(type, text(zero), null_rules) == refused);
+    }
+    CHECK(why(nullable, text("2020-00-00 00:00:00"), null_rules) == "\"2020-00-00 00:00:00\" is not in the calendar");
+  }
+  CHECK(bytes("Nullable(String)", text("0000-00-00"), null_rules) == std::string("\0\x0A", 2) + "0000-00-00");
   CHECK(why("DateTime", text("2024-05-01 10:00:00.5")) ==
         "\"2024-05-01 10:00:00.5\" has a finer fraction of a second than DateTime keeps");
   CHECK(bytes("DateTime", text("2024-05-01 10:00:00.5"), {0, true}) == little(1714557600, 4));

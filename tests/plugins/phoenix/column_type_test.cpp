@@ -131,6 +131,16 @@ TEST_CASE("the other types", "[phoenix][values]") {
   CHECK(bound(kDate, s("2024-01-02")) == "text 2024-01-02");
   CHECK_THAT(bound(kDate, n("20000")), Contains("no text with a date"));
   CHECK(bound(kTimestamp, n("1700000000123")) == "text 2023-11-14 22:13:20.123");
+  for (const char* zero : {"0000-00-00", "0000-00-00 00:00:00", "0000-00-00T00:00:00.000000"}) {
+    INFO(zero);
+    for (const int type : {kDate, 92, kTimestamp, 18, 19, 20}) CHECK(is_zero_date({type, -1}, s(zero)));
+    CHECK(!is_zero_date({kVarChar, -1}, s(zero)));
+  }
+  for (const char* other : {"", "0000-00-01", "2020-00-00", "0000-00-00 00:00:01", "0000-00-00 00:00:00.001",
+                            "0000-00-00 00:00:00x", "0000-00-00x"}) {
+    INFO(other);
+    CHECK(!is_zero_date({kDate, -1}, s(other)));
+  }
   CHECK(bound(kTimestamp, n("0")) == "text 1970-01-01 00:00:00.000");
   CHECK(bound(kTimestamp, Value::integer(-1)) == "text 1969-12-31 23:59:59.999");
   CHECK(bound(kTimestamp, n("-62135596800000")) == "text 0001-01-01 00:00:00.000");
