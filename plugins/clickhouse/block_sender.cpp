@@ -10,6 +10,9 @@ constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{5000};
 constexpr int kMemoryLimitExceeded = 241, kTooManyParts = 252;
 // The same block may fit when others need less; one that is too large by itself never does.
 constexpr int kTriesOfLargeBlock = 3;
+constexpr const char* kMoreMemory =
+    ". Inserts of a checkpoint stay as they are (`delivery: exactly_once`): let the server have more memory for it "
+    "(max_memory_usage); a smaller `batch_rows` is for the checkpoints after it";
 }  // namespace
 
 BlockSender::BlockSender(const TargetRules& rules, HttpRules http, std::chrono::milliseconds flush_interval,
@@ -161,10 +164,14 @@ void BlockSender::run() {
     }
     if (error.unknown_outcome) sealed_.front()->sent_before = true;
     too_large = error.code == kMemoryLimitExceeded ? too_large + 1 : 0;
-    // Exactly once: what was sent under a name stays as it is, or the server would not know it again.
-    if (too_large >= kTriesOfLargeBlock && block.size() > 1 && !rules_.exactly_once) {
-      too_large = 0;
-      error.what = ErrorClass::kTooLarge;
+    if (too_large >= kTriesOfLargeBlock && block.size() > 1) {
+      // Exactly once: what was sent under a name stays as it is, or the server would not know it again.
+      if (rules_.exactly_once) {
+        error.text += kMoreMemory;
+      } else {
+        too_large = 0;
+        error.what = ErrorClass::kTooLarge;
+      }
     }
     if (error.what != ErrorClass::kTransient) {
       parked_ = std::move(error);

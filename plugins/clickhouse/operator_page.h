@@ -73,18 +73,26 @@ wants few and large ones. `async_insert` is off: the server would confirm rows t
 
 **Errors** are told apart by the exception's code:
 
-- connection lost, server starting, too many parts, out of memory, …: the same bytes are sent again, to the next of `servers`, with growing
-  pauses, for as long as it takes; the status line says why. Rows wait in `max_buffer`, then the pipeline is held back.
-- an insert that is too large for the server's memory three times in a row is halved (not with `exactly_once`, whose inserts must stay
-  as they are: make `batch_rows` smaller).
+| what it means | what the sink does | codes |
+|---|---|---|
+| passes by itself: no memory, too many parts or queries, time is up, a replica or Keeper is away | sends the same bytes again, with growing pauses | 159, 201, 202, 203, 209, 210, 225, 236, 241, 242, 243, 252, 279, 285, 286, 319, 394, 473, 499, 733, 745, 999 |
+| a row is to blame: its value, a constraint, an expression | halves the insert until the row is alone, a bad record | 6, 25, 26, 27, 28, 32, 34, 38, 41, 43, 69, 70, 72, 128, 131, 153, 158, 190, 321, 349, 376, 386, 395, 407, 441, 467, 469, 636, 675, 676, 677, 691 |
+| the table has other columns or types | reads them again and makes the rows fit; when they are what they were, a row is to blame | 10, 16, 33, 47, 53, 117 |
+| stays as it is: no table, no rights, wrong password, a statement or a setting that the server does not take | stops the job | 15, 36, 42, 44, 46, 48, 50, 56, 57, 60, 62, 73, 81, 89, 115, 122, 164, 192, 193, 194, 195, 218, 291, 344, 452, 497, 516 |
+| all others | sends the same bytes again for two minutes, then stops the job with the server's text | |
+
+Code 252 is too many partitions as well, when its text says so: then the insert is halved. In detail:
+
+- what passes by itself, a lost connection and a server that starts: the same bytes go to the next of `servers`, for as long as it takes;
+  the status line says why. Rows wait in `max_buffer`, then the pipeline is held back.
+- an address where no HTTP is spoken, and a certificate that is not trusted: the job stops.
+- an insert that is too large for the server's memory (code 241) three times in a row is halved. Not with `exactly_once`, whose inserts stay as
+  they are: there it is sent until the server lets it have the memory (`max_memory_usage`). A smaller `batch_rows` is for the checkpoints after it.
 - an insert that is too large for a gateway before the server (HTTP status 413; nginx takes 1 MiB unless `client_max_body_size` says more) is
   halved, and a row that is too large alone is a bad record. `batch_bytes` below the limit saves the detour. With `exactly_once` the job stops.
 - a row that the server refuses (a constraint, an expression that fails): the insert is halved until the row is alone, which then is a bad
   record (on a table with materialized views the job stops). When it refuses `stop_after_refused` rows in succession for the same reason
   and takes none, the job stops.
-- a code that is not in the sink's lists: the same bytes are sent again for two minutes, then the job stops with the server's text.
-- the table has changed: its columns are read again.
-- wrong password, missing rights, a table that is gone, a server that refuses the statement itself: the job stops.
 
 Servers that know `input_format_with_types_use_header` (21.11) check themselves that the bytes are for the types that they have; for older
 ones the sink looks at the columns before and after each insert. `settings` are sent along with inserts and `create`, the sink's own ones only to

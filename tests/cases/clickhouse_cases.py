@@ -223,8 +223,21 @@ def ch08(w):
     table("ch08", "id UInt64, a String, ts UInt64")
     w.path("rows.jsonl").unlink()
     w.lines("rows.jsonl", *[f'{{"id":{i},"a":"{"x" * 100}","ts":1}}' for i in range(50_000)])
-    w.run(job("ch08", ', settings: { max_memory_usage: "6000000" }', interval="1s").replace("/checkpoints", "/memory"))
+    gate = server.Gate(lambda n: None)
+    try:
+        run = w.run(job("ch08", ', flush_interval: 0s, settings: { max_memory_usage: "6000000" }', gate.address, interval="60s").replace("/checkpoints", "/memory"))
+    finally:
+        gate.close()
     equal(rows("SELECT count(), uniqExact(id) FROM ch08 FINAL"), [["50000", "50000"]], "rows under a memory limit")
+    failed, stored = [size for size, code in gate.outcomes if code == 241], [size for size, code in gate.outcomes if code == 0]
+    equal(len(failed) + len(stored), len(gate.outcomes), f"other outcomes in {gate.outcomes}")
+    equal(failed[:3], [max(failed)] * 3, "tries of the block that is too large")
+    halves = [size for size, _ in gate.outcomes if abs(2 * size - failed[0]) < 1000]  # each has a head of its own
+    if len(halves) < 2 or max(stored) >= failed[0]:
+        raise AssertionError(f"it was not halving that helped: {gate.outcomes}")
+    contains(run.messages()[0], "code 241: ")
+    equal((run.counter("warehouse", "inserts"), run.counter("warehouse", "retries") >= 2), (len(stored), True), "counters")
+    contains(w.command("describe", "clickhouse.sink")[1], "| stays as it is: no table, no rights, wrong password")
 
 
 @case("CH-09", "one bad row of a batch: the others are stored, or the job stops at it")

@@ -37,6 +37,7 @@ class Gate:
     def __init__(self, spoil):
         gate = self
         self.inserts = 0
+        self.outcomes = []  # of inserts that reached the engine: (bytes, exception code or 0)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -64,6 +65,8 @@ class Gate:
                 link.request(self.command, self.path, body, headers)
                 answer = link.getresponse()
                 text = answer.read()
+                if "insert into" in query.lower():
+                    gate.outcomes.append((len(body), int(answer.getheader("X-ClickHouse-Exception-Code", 0)) if answer.status != 200 else 0))
                 if what == "cut":
                     self.close_connection = True
                     self.connection.close()

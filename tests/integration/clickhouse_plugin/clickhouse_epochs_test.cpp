@@ -92,6 +92,50 @@ TEST_CASE("the newest epoch is cut as it was, although batch_rows is another now
   CHECK(h.counter("inserts") - before == 3);  // one for each partition: cut by 1000 rows again
 }
 
+TEST_CASE("an epoch that the server has no memory for waits as it is: a smaller batch_rows is for those after it") {
+  const TestServer s = TestServer::engine();
+  const std::string table =
+      s.table("n UInt32, v String", "MergeTree order by n settings non_replicated_deduplication_window = 1000");
+  const auto push_large = [](SinkHarness& h, int begin, int end) {
+    for (int n = begin; n < end; ++n) h.push("{\"n\":" + std::to_string(n) + ",\"v\":\"" + std::string(3000, 'x') + "\"}");
+  };
+  const auto options = [&](int batch_rows, const char* memory) {
+    return options_of({s.url()}, table,
+                      "delivery: exactly_once, request_timeout: 2s, batch_rows: " + std::to_string(batch_rows) +
+                          ", settings: {max_memory_usage: '" + memory + "'}");
+  };
+  OnceSink h(s, table);
+  h.set_options(options(10000, "5000000"));
+  h.open();
+  push_large(h, 0, 2000);
+  h.checkpoint_uncommitted();
+  const auto stuck = [&] {
+    const Status status = h.try_commit();
+    INFO(status.message());
+    CHECK(status.code() == SLUICE_RETRY);
+    CHECK(status.message().find("code 241: ") != std::string::npos);
+    CHECK(status.message().find(". Inserts of a checkpoint stay as they are (`delivery: exactly_once`): let the server "
+                                "have more memory for it (max_memory_usage); a smaller `batch_rows` is for the "
+                                "checkpoints after it") != std::string::npos);
+  };
+  stuck();
+  h.crash();
+  h.set_options(options(100, "5000000"));
+  CHECK(h.try_restore().code() == SLUICE_RETRY);
+  stuck();
+  check_once(s, table, 0);
+  h.crash();
+  h.set_options(options(100, "0"));
+  h.restore();
+  check_once(s, table, 2000);
+  h.crash();
+  h.set_options(options(100, "5000000"));
+  h.restore();
+  push_large(h, 2000, 3000);
+  h.checkpoint();
+  check_once(s, table, 3000);
+}
+
 TEST_CASE("a small buffer does not move the cuts between inserts") {
   const TestServer s = TestServer::engine();
   const std::string table = s.table("n UInt32, day DateTime", kRemembers);

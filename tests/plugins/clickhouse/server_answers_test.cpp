@@ -1,8 +1,11 @@
 // What servers answered, byte for byte: 18.16.1, and a 26.9 engine.
 #include <catch2/catch.hpp>
+#include <map>
+#include <sstream>
 
 #include "deduplication_window.h"
 #include "dependent_views.h"
+#include "operator_page.h"
 #include "server.h"
 #include "server_error.h"
 #include "table_layout.h"
@@ -217,6 +220,27 @@ TEST_CASE("settings of a table") {
   CHECK(table_setting(full, "replicated_deduplication_window").empty());
   CHECK(table_setting(full, "index_granularity") == "8192");
   CHECK(table_setting("", "x").empty());
+}
+
+TEST_CASE("the operator's page names the class of every code") {
+  const std::pair<const char*, ErrorClass> rows[] = {{"| passes by itself", ErrorClass::kTransient},
+                                                     {"| a row is to blame", ErrorClass::kBadRow},
+                                                     {"| the table has other", ErrorClass::kSchema},
+                                                     {"| stays as it is", ErrorClass::kFatal}};
+  std::map<int, ErrorClass> page;
+  std::istringstream lines(kClickHouseSinkDoc);
+  for (std::string line; std::getline(lines, line);)
+    for (const auto& [begin, what] : rows) {
+      if (line.rfind(begin, 0) != 0) continue;
+      std::istringstream codes(line.substr(line.rfind('|', line.size() - 2) + 1));
+      for (int code = 0; codes >> code; codes.ignore(1)) page[code] = what;
+    }
+  CHECK(page.size() > 80);
+  for (int code = 1; code < 2000; ++code) {
+    INFO(code);
+    const auto said = page.find(code);
+    CHECK(read_server_error(500, code, "").what == (said == page.end() ? ErrorClass::kUnknown : said->second));
+  }
 }
 
 TEST_CASE("the setting that was meant") {
