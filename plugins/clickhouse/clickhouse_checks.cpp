@@ -12,6 +12,21 @@ constexpr milliseconds kCheckConnect{2000}, kCheckRequest{4000}, kCheckAll{6000}
 
 }  // namespace
 
+// What is no error, and better known before rows are written: a start says it, and so does `validate --connect`.
+void ClickHouseSink::warn_of(const ServerInfo& info) const {
+  const TableLayout& t = *info.layout;
+  if (!t.partition.is_known())
+    warn(rules_.table_name() + ": the partition key " + t.partition_key +
+         " is not evaluated by this sink: inserts may spread over partitions, and one that a crash of the server cuts "
+         "off can be in for a part until it is sent again");
+  for (const Column& c : t.columns)
+    if (const std::string part = unsupported_part(c.type); !part.empty())
+      warn(rules_.table_name() + ": column " + c.name + " cannot be written by this sink (" + part +
+           "); rows must not have it");
+  warn_of_zones(t);
+  warn_of_views(info);
+}
+
 // The same text is another moment on a server in another zone: nobody should find that out from the table.
 void ClickHouseSink::warn_of_zones(const TableLayout& table) const {
   std::string names;
@@ -65,14 +80,20 @@ Status ClickHouseSink::check(Problems& problems) {
     const bool there = s.is_ok() && info->layout != nullptr;
     if (there) s = check_table(*info, server);
     problems.add_unless_ok(s, away ? "servers" : "");
-    if (there && first != nullptr && rules_.one_table)
-      problems.add_unless_ok(check_same_table(rules_, first_server, *first, server, *info), "servers");
+    if (there && first != nullptr) {
+      s = check_same_table(rules_, first_server, *first, server, *info);
+      if (rules_.one_table)
+        problems.add_unless_ok(s, "servers");
+      else if (!s.is_ok())
+        warn(s.message());
+    }
     if (there && first == nullptr) {
       first = info;
       first_server = server;
     }
   }
   client_.reset();
+  if (first != nullptr) warn_of(*first);
   return Status::ok();
 }
 

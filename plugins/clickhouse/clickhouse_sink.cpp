@@ -137,19 +137,7 @@ Status ClickHouseSink::open() {
   note("");
   connected_ = server;
   adopt(*info);
-  const TableLayout& t = *info->layout;
-  if (!t.partition.is_known())
-    warn(rules_.table_name() + ": the partition key " + t.partition_key +
-         " is not evaluated by this sink: inserts may spread over partitions, and one that a crash of the server cuts "
-         "off can be in for a part until it is sent again");
-  for (const Column& c : t.columns)
-    if (const std::string part = unsupported_part(c.type); !part.empty())
-      warn(rules_.table_name() + ": column " + c.name + " cannot be written by this sink (" + part +
-           "); rows must not have it");
-  if (lane() == 0) {
-    warn_of_zones(t);
-    warn_of_views(*info);
-  }
+  if (lane() == 0) warn_of(*info);
   if (exactly_once()) {
     EpochMarker marker;
     marker.pipeline = std::string(pipeline());

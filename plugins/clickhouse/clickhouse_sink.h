@@ -98,6 +98,7 @@ class ClickHouseSink final : public Sink<ClickHouseSinkConfig> {
   Status check_upsert(const TableLayout& layout) const;
   Status check_other_servers(const ServerInfo& info, size_t server);
   void adopt(const ServerInfo& info);
+  void warn_of(const ServerInfo& info) const;
   void warn_of_zones(const TableLayout& table) const;
   void warn_of_views(const ServerInfo& info) const;
 

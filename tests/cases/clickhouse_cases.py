@@ -187,6 +187,8 @@ def ch07(w):
             run = w.run(job("ch07", options, address, before=before.replace("FORMAT", form)).replace("input: source\n    with: { servers", "input: win\n    with: { servers"),
                         *(["--from", "none"] if found else []))
             found.append((rows("SELECT toUnixTimestamp(stt), stt FROM ch07 FINAL", address), run.messages()))
+            code, said = w.validate(job("ch07", options, address), "--connect")
+            equal((code, [m for m in run.messages() if m not in said]), (0, []), "what a start warns of and validate --connect does not")
     moments = [moment for [[moment, _]], _ in found]
     equal(moments[1::2], [str(T), str(T)], "moments, with times as numbers")
     equal(moments[2], str(T), "moment of a text on a server in its zone")

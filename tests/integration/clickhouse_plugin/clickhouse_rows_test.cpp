@@ -1,4 +1,5 @@
 // Rows, columns, blocks and options, on real servers.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -245,6 +246,46 @@ TEST_CASE("a partition key that is not evaluated: rows go as they come, and the 
     CHECK(said);
     CHECK(s.rows("select count(), uniqExact(id) from " + table + " final") == Lines{"9\t9"});
   }
+}
+
+TEST_CASE("what a start warns of, a check warns of") {
+  const auto warnings = [](const SinkHarness& h) {
+    Lines out;
+    for (const auto& line : h.log()) out.push_back(line.text);
+    return out;
+  };
+  for (const TestServer& s : all()) {
+    const std::string table = s.table(
+        "id UInt32, stt DateTime, edt DateTime, sum AggregateFunction(sum, UInt64), zoned DateTime('UTC'), ts UInt64",
+        "ReplacingMergeTree(ts) partition by id % 3 order by id");
+    s.run("create materialized view " + table + "_v engine = MergeTree order by id as select id from " + table);
+    SinkHarness started(s.options(table)), checked(s.options(table));
+    started.open();
+    CHECK(checked.find_problems().empty());
+    CHECK(warnings(checked) == warnings(started));
+    const std::string name = "default." + table;
+    REQUIRE(warnings(checked).size() == 4);
+    for (const std::string& begin :
+         {name + ": the partition key id % 3 is not evaluated by this sink: ",
+          name + ": column sum cannot be written by this sink (AggregateFunction(sum, UInt64)); rows must not have it",
+          name + ": the type of stt, edt has no time zone: ",
+          name + ": what is written again after a crash comes twice into its materialized views (default." + table +
+              "_v), "}) {
+      const Lines said = warnings(checked);
+      INFO(begin);
+      CHECK(std::any_of(said.begin(), said.end(), [&](const std::string& w) { return w.rfind(begin, 0) == 0; }));
+    }
+  }
+  // Tables of one name that are not one table.
+  const std::string table = fresh_name(), create = "create table " + table + " (id UInt64) engine = MergeTree order by id";
+  for (const TestServer& s : {TestServer::utc(), TestServer::shanghai()}) s.run(create);
+  const std::string options = options_of({TestServer::utc().url(), TestServer::shanghai().url()}, table, "delivery: at_least_once");
+  SinkHarness started(options), checked(options);
+  started.open();
+  CHECK(checked.find_problems().empty());
+  CHECK(warnings(checked) == warnings(started));
+  REQUIRE(warnings(checked).size() == 1);
+  CHECK(warnings(checked)[0].find("so after a change of server rows are in both") != std::string::npos);
 }
 
 TEST_CASE("too many partitions for one insert: it is halved until they are few enough") {
