@@ -50,6 +50,10 @@ std::string health_json(const Progress& progress, const Health& health) {
   writer.StartArray();
   for (const std::string& problem : health.problems) text(problem);
   writer.EndArray();
+  writer.Key("waiting_for");
+  writer.StartArray();
+  for (const std::string& reason : progress.waiting_for) text(reason);
+  writer.EndArray();
   writer.EndObject();
   return {buffer.GetString(), buffer.GetSize()};
 }

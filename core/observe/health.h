@@ -24,7 +24,8 @@ inline constexpr uint64_t kFailuresInARow = 3;
 // 3 × interval + timeout, or so many as kFailuresInARow have failed since.
 Health health_of(const Progress& progress, const HealthLimits& limits);
 
-// {"status":"ok","phase":"running","problems":[]}
+// {"status":"ok","pipeline":"dws","phase":"running","problems":[],"waiting_for":[]}. What is waited for is no problem of the
+// job's own: a server that is away comes back without a restart.
 std::string health_json(const Progress& progress, const Health& health);
 
 }  // namespace sluice::observe

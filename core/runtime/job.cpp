@@ -89,7 +89,7 @@ struct Job::Impl {
     uint32_t stores = 0;
     struct Stored {
       std::vector<state::StoredState> of_lanes;
-      uint64_t entries = 0;
+      uint64_t entries = 0, bytes = 0;
     };
     std::map<std::pair<std::string, std::string>, Stored> stored;  // by operator and state
   };
@@ -99,7 +99,7 @@ struct Job::Impl {
   std::string phase = "starting";
   int64_t started_ms = 0;
   observe::CheckpointProgress checkpoint_progress;
-  std::map<std::string, std::pair<uint64_t, uint64_t>> state_sizes;  // by operator: entries, bytes
+  std::map<std::string, std::pair<uint64_t, uint64_t>> state_sizes;  // of the newest checkpoint, by operator: entries, bytes
 
   Impl(const config::PipelineDocument& d, plugin::PluginRegistry& r, JobOptions o)
       : document(d), registry(r), options(std::move(o)), clock(options.clock != nullptr ? options.clock : &system_clock) {}
@@ -495,8 +495,9 @@ base::Status Job::Impl::take_ack(TaskAck ack) {
       o.timers += s.timers;
       for (const state::StoredState& stored : s.states) pending->stored[{o.id, stored.decl.name}].of_lanes.push_back(stored);
       for (const state::TableStats& table : s.stats) {
-        uint64_t& entries = pending->stored[{o.id, table.name}].entries;
-        entries = table.kind == state::StateKind::kBroadcast ? table.entries : entries + table.entries;  // every lane has the whole broadcast state
+        auto& sum = pending->stored[{o.id, table.name}];
+        sum.entries = table.kind == state::StateKind::kBroadcast ? table.entries : sum.entries + table.entries;  // every lane has the whole broadcast state
+        sum.bytes += table.disk_bytes + table.cached_bytes;
       }
     }
   }
@@ -518,17 +519,6 @@ base::Status Job::Impl::take_ack(TaskAck ack) {
     if (plan.nodes[node].role != SLUICE_ROLE_PARTIAL) m.watermarks.push_back({plan.nodes[node].id(), tasks[ack.task]->lane(), w});
   for (const auto& [node, seen] : ack.gates)
     if (seen) ++pending->gate_lanes[node];
-  {
-    const std::lock_guard lock(progress_mutex);
-    for (const StateSnapshot& s : ack.states) {
-      auto& size = state_sizes[plan.nodes[s.node].id()];
-      if (s.lane == 0) size = {0, 0};
-      for (const auto& t : s.stats) {
-        size.first += t.entries;
-        size.second += t.disk_bytes + t.cached_bytes;
-      }
-    }
-  }
   pending->answered.insert(ack.task);
   return pending->answered.size() == tasks.size() ? complete_checkpoint() : base::Status::ok();
 }
@@ -576,6 +566,12 @@ base::Status Job::Impl::complete_checkpoint() {
     checkpoint_progress.last_completed_ms = clock->now_ms();
     checkpoint_progress.last_duration_ms = took;
     checkpoint_progress.last_bytes = bytes;
+    state_sizes.clear();
+    for (const auto& [state, sum] : pending->stored) {
+      auto& size = state_sizes[state.first];
+      size.first += sum.entries;
+      size.second += sum.bytes;
+    }
     if (!checkpoint_progress.last_error.empty()) spdlog::info("checkpoints are written again: {} is complete", number);
     checkpoint_progress.last_error.clear();
   }
@@ -782,7 +778,7 @@ observe::Progress Job::progress() const {
   p.pipeline = m.document.name;
   p.started_ms = m.started_ms;
   p.now_ms = m.clock->now_ms();
-  std::map<size_t, observe::OperatorProgress> by_node;
+  std::map<size_t, NodeProgress> by_node;
   std::vector<std::string> waiting;
   {
     const std::lock_guard lock(m.progress_mutex);

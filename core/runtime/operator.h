@@ -169,6 +169,7 @@ class Operator {
   // Read by other threads.
   std::atomic<uint64_t> rows_in{0}, rows_out{0}, rejected_count{0}, bytes_in{0}, busy_ns{0};
   std::atomic<int64_t> watermark{SLUICE_NO_TIME};
+  std::atomic<bool> idle{false};
   std::map<std::string, int64_t> counters() const;
   std::string note() const;
   std::string last_error() const;

@@ -435,6 +435,7 @@ base::Status Task::fire_timers(Link& link) {
 base::Status Task::set_idle(Link& link, bool idle) {
   if (link.idle == idle) return base::Status::ok();
   link.idle = idle;
+  link.op->idle.store(idle, std::memory_order_relaxed);
   if (idle) idle_since_ms_ = job_.clock->now_ms();
   if (!link.plan->is_source()) {
     SLUICE_TRY(retrying(*link.op, [&] { return link.op->on_idle(idle, idle_since_ms_); }));
@@ -886,7 +887,7 @@ void Task::publish_splits() {
   split_progress_ = std::move(splits);
 }
 
-void Task::add_progress(std::map<size_t, observe::OperatorProgress>* by_node, std::vector<observe::SplitProgress>* splits,
+void Task::add_progress(std::map<size_t, NodeProgress>* by_node, std::vector<observe::SplitProgress>* splits,
                         std::vector<std::string>* waiting) const {
   for (const auto& link : links_) {
     if (link->op == nullptr) continue;
@@ -898,7 +899,12 @@ void Task::add_progress(std::map<size_t, observe::OperatorProgress>* by_node, st
     p.bytes_in += op.bytes_in.load(std::memory_order_relaxed);
     p.busy_ns += op.busy_ns.load(std::memory_order_relaxed);
     const int64_t w = op.watermark.load(std::memory_order_relaxed);
-    p.watermark_ms = lane_ == 0 ? w : std::min(p.watermark_ms, w);
+    if (op.idle.load(std::memory_order_relaxed)) {
+      if (!p.any_active) p.watermark_ms = std::max(p.watermark_ms, w);
+    } else {
+      p.watermark_ms = p.any_active ? std::min(p.watermark_ms, w) : w;
+      p.any_active = true;
+    }
     for (const auto& [name, value] : op.counters()) p.counters[name] += value;
     if (const std::string note = op.note(); !note.empty()) p.note = note;
     if (const std::string error = op.last_error(); !error.empty()) p.last_error = error;

@@ -30,6 +30,11 @@ struct TaskRestore {
   const checkpoint::Manifest* manifest = nullptr;  // null: from scratch
 };
 
+// Of one node, while its lanes are added up.
+struct NodeProgress : observe::OperatorProgress {
+  bool any_active = false;  // a lane that is not idle; `watermark_ms` is of those, or else how far the idle ones came
+};
+
 // Made, prepared and destroyed by the coordinator's thread; run() is the thread's body. Everything else says which
 // thread may call it.
 class Task {
@@ -58,7 +63,7 @@ class Task {
   bool has_assigned() const { return source_ == nullptr || assigned_.load(std::memory_order_acquire); }
   bool has_finished() const { return finished_.load(std::memory_order_acquire); }
   // Adds this task's part. [any]
-  void add_progress(std::map<size_t, observe::OperatorProgress>* by_node, std::vector<observe::SplitProgress>* splits,
+  void add_progress(std::map<size_t, NodeProgress>* by_node, std::vector<observe::SplitProgress>* splits,
                     std::vector<std::string>* waiting) const;
 
  private:

@@ -100,6 +100,12 @@ def kf03(w):
                            "cut off; set `on_gap: earliest` to go on at 0 or `on_gap: latest` to go on at 10"], "at the next start")
     run = read(w, job(topic, ", on_gap: earliest"), 10)
     equal(numbers(w), list(range(1010)), "rows with on_gap: earliest")
+    run = w.start(job(topic, ", on_gap: earliest"))
+    run.wait_until(run.progress, "the job")
+    broker.delete(topic)
+    gone = f"topic_db: {topic}-0 does not exist any more: waiting for it"
+    run.wait_until(lambda: gone in (run.ask("health") or {}).get("waiting_for", []), "the topic to be missed by /health")
+    run.stop()
 
 
 @case("KF-04", "the checkpoint wins over the group's offsets, whoever moved them")

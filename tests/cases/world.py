@@ -94,12 +94,15 @@ class Run:
     # ---- while it goes on -------------------------------------------------------------------
 
     def progress(self):
+        return self.ask("progress")
+
+    def ask(self, page):
         """Nothing while the endpoint is not there."""
         found = re.search(r"(http://\S+)", self.log)
         if not found:
             return None
         try:
-            with urllib.request.urlopen(found.group(1).rstrip("/") + "/progress", timeout=10) as answer:
+            with urllib.request.urlopen(found.group(1).rstrip("/") + "/" + page, timeout=10) as answer:
                 return json.load(answer)
         except OSError:
             return None

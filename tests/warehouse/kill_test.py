@@ -51,7 +51,7 @@ def rows_of_checkpoint(job):
     """How far the newest complete checkpoint's source is, in messages."""
     manifests = sorted((job.folder / "checkpoints" / job.name).glob("chk-*/manifest.json"))
     text = manifests[-1].read_text(encoding="utf-8")
-    source = next(s for s in json.loads(text)["sources"] if s["operator"] in INPUTS)
+    source = next(s for s in json.loads(text)["manifest"]["sources"] if s["operator"] in INPUTS)
     ends = (re.search(r"(before )?offset (\d+)$", split["position_text"]) for split in source["splits"])
     return sum(int(end[2]) + (0 if end[1] else 1) for end in ends)
 

@@ -108,7 +108,7 @@ TEST_CASE("pages of the endpoint") {
   failed = true;
   const std::string health = get(port, "/health");
   CHECK(starts_with(health, "HTTP/1.1 503"));
-  CHECK(body(health) == R"({"status":"failing","pipeline":"购物车","phase":"failed","problems":["the job has failed"]})"
+  CHECK(body(health) == R"({"status":"failing","pipeline":"购物车","phase":"failed","problems":["the job has failed"],"waiting_for":["the watermark is held by split cart_add-1 of cart at 2022-06-01 09:00:00"]})"
                         "\n");
 
   CHECK(starts_with(body(get(port, "/progress")), R"({"pipeline":"购物车","phase":"failed",)"));

@@ -133,7 +133,12 @@ TEST_CASE("health") {
     }
     p.phase = "failed";
     CHECK(health_json(p, health_of(p, limits)) ==
-          R"({"status":"failing","pipeline":"购物车","phase":"failed","problems":["the job has failed"]})");
+          R"({"status":"failing","pipeline":"购物车","phase":"failed","problems":["the job has failed"],"waiting_for":["the watermark is held by split cart_add-1 of cart at 2022-06-01 09:00:00"]})");
+  }
+  SECTION("what is waited for is told, and is no problem") {
+    p.waiting_for = {"cart: broker away: refused"};
+    CHECK(health_json(p, health_of(p, limits)) ==
+          R"({"status":"ok","pipeline":"购物车","phase":"running","problems":[],"waiting_for":["cart: broker away: refused"]})");
   }
   SECTION("checkpoints fail one after the other, however new the last good one is") {
     p.checkpoint.failed_in_a_row = 2;

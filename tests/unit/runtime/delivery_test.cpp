@@ -68,6 +68,40 @@ TEST_CASE("RETRY with a part consumed: the rest comes again, nothing is lost or 
   CHECK(job.progress().waiting_for.empty());
 }
 
+TEST_CASE("state is counted over all lanes, a broadcast state once, whichever lane answers first") {
+  Place place;
+  for (int i = 0; i < 100; ++i) world().scripts["a"].add("s" + std::to_string(i % 3), row("k" + std::to_string(i), i));
+  for (int i = 0; i < 4; ++i) world().scripts["conf"].add("c", "{\"k\":\"rule " + std::to_string(i) + "\"}");
+  world().hooks["f"].broadcast = [](Api& api, const Batch& in, Output&) -> Status {
+    for (uint32_t r = 0; r < in.size(); ++r) SLUICE_CHECK_OK(api.rules->put(in((*api.broadcast_fields)[0], r).text(), "v"));
+    return Status::ok();
+  };
+  world().sinks["out"].on_prepare = [](uint64_t) {  // lanes answer in any order
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::rand() % 4));
+    return Status::ok();
+  };
+  for (auto& [id, split] : world().scripts["a"].splits) split.ends = false;
+  Settings s;
+  s.parallelism = 4;
+  s.interval = "10ms";
+  TestJob job(place,
+              "  - { id: src, use: test.source, with: { script: a } }\n  - { id: conf, use: test.source, with: { script: conf } }\n"
+              "  - { id: f, use: test.rules, input: src, broadcast: conf, with: { broadcast_fields: [k] } }\n"
+              "  - { id: seen, use: test.seen, key: id, input: f, with: { ttl: 1m } }\n  - { id: out, use: test.upsert, input: seen }\n",
+              s);
+  job.start();
+  REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 100; }));
+  REQUIRE(job.wait_checkpoints(2));
+  for (int i = 0; i < 20; ++i) {
+    const observe::Progress now = job.progress();
+    for (const auto& op : now.operators) {
+      if (op.id == "seen") CHECK(op.state_entries == 100);
+      if (op.id == "f") CHECK(op.state_entries == 4);
+    }
+    REQUIRE(job.wait_checkpoints(1));
+  }
+}
+
 TEST_CASE("RETRY with everything consumed is the end of the batch") {
   Place place;
   fill(0, 10);

@@ -71,6 +71,19 @@ TEST_CASE("the input's end brings the final watermark, once, to every operator")
   CHECK(job.operator_progress("h").watermark_ms == observe::kEndOfTime);
 }
 
+TEST_CASE("lanes without splits have no part in the watermark that is shown") {
+  Place place;
+  auto& script = world().scripts["a"];
+  script.add("s", timed("a", 1000));
+  script.splits["s"].ends = false;
+  Settings s;
+  s.parallelism = 3;
+  TestJob job(place, source("0s") + "  - { id: h, use: test.hook, input: src }\n  - { id: out, use: test.upsert, input: h }\n", s);
+  job.start();
+  REQUIRE(job.wait_for([&] { return job.operator_progress("out").rows_in == 1; }));
+  CHECK(job.wait_for([&] { return job.operator_progress("src").watermark_ms == 1000 && job.operator_progress("h").watermark_ms == 1000; }));
+}
+
 TEST_CASE("a stop brings none") {
   Place place;
   world().scripts["a"].add("s", timed("a", 100));
