@@ -266,6 +266,12 @@ Outcome ChangeReader::statement(const Event& event, const Statement& s) {
         host_.warn("table " + text_of(s.tables[i]) + " is called " + text_of(s.tables[i + 1]) + " from now on" + where +
                    then);
       }
+      if (s.ignores && !s.tables.empty() && captured(s.tables[0])) {
+        host_.count("drops");
+        host_.warn("table " + text_of(s.tables[0]) + " was altered by ALTER IGNORE" + where +
+                   ": rows that a new unique key did not allow are gone without a delete of each: " +
+                   std::string(event.text.substr(0, 200)));
+      }
       if (s.kind == StatementKind::kAlterTable && s.tables.size() == 1 && captured(s.tables[0])) {
         host_.count("alters");
         host_.info("table " + text_of(s.tables[0]) + " was altered" + where + ": " +

@@ -17,6 +17,8 @@ enum Type : uint8_t {
   kStopEvent = 3,
   kRotateEvent = 4,
   kIntVarEvent = 5,
+  kAppendBlock = 9,
+  kDeleteFile = 11,
   kRandEvent = 13,
   kUserVarEvent = 14,
   kFormatDescription = 15,
@@ -62,6 +64,8 @@ constexpr TypeName kTypeNames[] = {
     {kStopEvent, "STOP"},
     {kRotateEvent, "ROTATE"},
     {kIntVarEvent, "INTVAR"},
+    {kAppendBlock, "APPEND_BLOCK"},
+    {kDeleteFile, "DELETE_FILE"},
     {kRandEvent, "RAND"},
     {kUserVarEvent, "USER_VAR"},
     {kFormatDescription, "FORMAT_DESCRIPTION"},
@@ -231,6 +235,7 @@ sluice::Status EventParser::parse_body(ByteReader* r, Event* e) {
     case kRotateEvent:
       return rotate(r, e);
     case kQueryEvent:
+    case kExecuteLoadQuery:
       return query(r, e, false);
     case kQueryCompressed:
       return query(r, e, true);
@@ -267,9 +272,6 @@ sluice::Status EventParser::parse_body(ByteReader* r, Event* e) {
       return bad("partial JSON updates cannot be read; set binlog_row_value_options='' at the server");
     case kTransactionPayload:
       return bad("compressed transactions cannot be read; set binlog_transaction_compression=OFF at the server");
-    case kBeginLoadQuery:
-    case kExecuteLoadQuery:
-      return bad("rows were logged as a statement; set binlog_format=ROW at the server, for all its sessions");
     case kStartEncryption:
     case kRowsQueryEvent:
     case kPreviousGtids:
@@ -281,6 +283,9 @@ sluice::Status EventParser::parse_body(ByteReader* r, Event* e) {
     case kIntVarEvent:   // before statements: of no use without them
     case kRandEvent:
     case kUserVarEvent:
+    case kBeginLoadQuery:  // the file of a LOAD DATA that is logged as a statement
+    case kAppendBlock:
+    case kDeleteFile:
       return sluice::Status::ok();
     default:
       break;
@@ -328,7 +333,9 @@ sluice::Status EventParser::query(ByteReader* r, Event* e, bool compressed) {
   r->skip(8);  // thread, seconds it took
   const uint8_t database_bytes = r->byte();
   r->skip(2);  // error code
-  e->sql_mode = read_sql_mode(r->text(r->little(2)));
+  const uint64_t status_bytes = r->little(2);
+  if (e->header.type == kExecuteLoadQuery) r->skip(13);  // file id, where its name is in the text, what is done to duplicates
+  e->sql_mode = read_sql_mode(r->text(status_bytes));
   e->database = r->text(database_bytes);
   if (r->byte() != 0) return bad("its database name has no end");
   if (r->failed()) return sluice::Status::ok();

@@ -85,7 +85,8 @@ class StatementReader {
   }
 
   StatementKind alter() {
-    for (const std::string_view word : {"ONLINE", "IGNORE"}) t_.take(word);
+    t_.take("ONLINE");
+    s_.ignores = t_.take("IGNORE");
     if (t_.is("DATABASE") || t_.is("SCHEMA")) return database(StatementKind::kAlterDatabase);
     if (!t_.take("TABLE")) return StatementKind::kOther;
     skip_if_exists();

@@ -43,6 +43,7 @@ struct Statement {
   bool replaces = false;          // CREATE OR REPLACE: what had the name is dropped
   bool fills = false;             // CREATE TABLE .. SELECT: the rows that it begins with are not there
   bool temporary = false;         // CREATE/DROP TEMPORARY TABLE: no table of interest
+  bool ignores = false;           // ALTER IGNORE TABLE (MariaDB): rows that a new unique key does not allow are dropped
   bool changes_columns = false;   // ALTER TABLE: some are added, dropped, renamed, moved, or hold something else
 };
 

@@ -1,5 +1,7 @@
 // Statements in the binlog that change captured tables without rows: seen by whatever way they reach them.
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,35 @@ TEST_CASE("a statement that reaches a captured table without naming it is a gap"
   CHECK(message.find(said + ". Changes are lost") == 0);
 }
 
+TEST_CASE("a LOAD DATA that is logged as a statement is looked at by its table") {
+  const std::string db = server().fresh_database(), file = "/tmp/sluice-load-" + db;
+  struct Cleared {
+    std::string file;
+    ~Cleared() {
+      std::remove(file.c_str());
+      server().sql("SET GLOBAL local_infile=" + std::string(server().mariadb() ? "1" : "0"));
+    }
+  } cleared{file};
+  std::ofstream(file) << "1\n2\n";
+  server().sql("SET GLOBAL local_infile=1");
+  for (const char* table : {".t", ".other"}) server().sql("CREATE TABLE " + db + table + " (id INT PRIMARY KEY)");
+  const auto load = [&](const std::string& table) {
+    server().script("sql --local-infile=1 -e \"SET SESSION binlog_format=STATEMENT; LOAD DATA LOCAL INFILE '" + file +
+                    "' INTO TABLE " + db + table + " LINES TERMINATED BY '\\n' (id)\"");
+  };
+  Harness h(options(db + ".t"));
+  begin(h);
+  poll_to_end(h);
+  load(".other");
+  CHECK(server().value("SELECT COUNT(*) FROM " + db + ".other") == "2");
+  server().sql("INSERT INTO " + db + ".t VALUES (7)");
+  poll_to_end(h);
+  CHECK(essences(h.pull()) == Lines{R"(c null {"id":7})"});
+  load(".t");
+  CHECK(poll_to_failure(h).message().find("rows of " + db + ".t were changed" + kByStatement) == 0);
+  CHECK(essences(h.pull()) == Lines{});
+}
+
 TEST_CASE("where the user may not see triggers, a statement on another table is a gap until the user may") {
   const std::string db = server().fresh_database();
   server().sql("CREATE TABLE " + db + ".t (id INT PRIMARY KEY)");
@@ -146,6 +177,26 @@ TEST_CASE("names in another case are the same where the server says so") {
   s.sql("SET SESSION binlog_format=STATEMENT");
   s.sql("INSERT INTO " + upper + ".T VALUES (3)");
   CHECK(poll_to_failure(h).message().find("rows of " + db + ".t were changed" + kByStatement) == 0);
+}
+
+TEST_CASE("an ALTER IGNORE that drops rows is warned of") {
+  if (!server().mariadb()) return;
+  const std::string t = server().fresh_database() + ".t";
+  server().sql("CREATE TABLE " + t + " (id INT PRIMARY KEY, a INT)");
+  server().sql("INSERT INTO " + t + " VALUES (1,1), (2,1)");
+  Harness h(server().options(t));
+  begin(h);
+  poll_to_end(h);
+  const std::string at = server().position(), statement = "ALTER IGNORE TABLE " + t + " ADD UNIQUE (a)";
+  server().sql(statement);
+  CHECK(server().value("SELECT COUNT(*) FROM " + t) == "1");
+  poll_to_end(h);
+  const std::string begin = "table " + t + " was altered by ALTER IGNORE (" + at.substr(0, at.find(':') + 1);
+  CHECK(warnings(h).find(begin) == 0);
+  CHECK(warnings(h).find("): rows that a new unique key did not allow are gone without a delete of each: " + statement +
+                         "\n") == warnings(h).find(')'));
+  CHECK(h.counter("drops") == 1);
+  CHECK(h.counter("alters") == 1);
 }
 
 TEST_CASE("partitions that take their rows away are warned of") {

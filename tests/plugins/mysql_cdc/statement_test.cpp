@@ -81,6 +81,13 @@ TEST_CASE("after which statements columns may be called otherwise") {
   }
 }
 
+TEST_CASE("an ALTER that drops rows which a new unique key does not allow says so") {
+  CHECK(read("ALTER IGNORE TABLE t ADD UNIQUE (a)").ignores);
+  CHECK(read("alter online ignore table t add unique (a)").ignores);
+  CHECK(read("ALTER IGNORE TABLE t ADD UNIQUE (a)").kind == Kind::kAlterTable);
+  CHECK_FALSE(read("ALTER TABLE t ADD UNIQUE (a)").ignores);
+}
+
 TEST_CASE("rows that were logged as statements, and what changes no row") {
   for (const char* sql :
        {"insert into t values(1)", "REPLACE t SET a=1", "update t set a=1", "/*x*/ delete from t",
