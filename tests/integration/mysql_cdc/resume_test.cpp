@@ -1,5 +1,7 @@
 // Nothing is lost, doubled or altered, whatever is cut off: the connection, the server, the job. CDC_ROWS sets the
 // size.
+#include <signal.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -273,6 +275,37 @@ TEST_CASE("a server that is killed or restarted is waited for") {
   CHECK(essences(h.pull()) ==
         std::vector<std::string>{R"(c null {"id":1})", R"(c null {"id":2})", R"(c null {"id":3})"});
   CHECK((h.split("binlog").flags & SLUICE_SPLIT_CAUGHT_UP) != 0);
+}
+
+TEST_CASE("a server that has nothing to say is waited for, one that says nothing at all is given up") {
+  const std::string t = server().fresh_database() + ".t";
+  server().sql("CREATE TABLE " + t + " (id INT PRIMARY KEY)");
+  Harness h(server().options(t, "start: latest"));
+  begin(h);
+  poll_to_end(h);
+  // Three heartbeats of 2 s that are missing would be its end.
+  const auto quiet = Clock::now();
+  poll_until(h, "7 s", [&] { return h.poll(), seconds_since(quiet) > 7; });
+  CHECK(h.counter("reconnects") == 0);
+  CHECK(h.note() == "");
+  struct Stopped {
+    pid_t pid = server().pid();
+    Stopped() { kill(pid, SIGSTOP); }
+    ~Stopped() { kill(pid, SIGCONT); }
+  };
+  {
+    const Stopped stopped;
+    poll_until(h, "a note", [&] { return h.note().find("mysql away: cannot read the binlog: ") == 0; });
+    h.poll();
+    CHECK((h.split("binlog").flags & SLUICE_SPLIT_CAUGHT_UP) == 0);
+    poll_until(h, "that nobody answers", [&] { return h.note().find("mysql away: cannot connect to 127.0.0.1:") == 0; });
+  }
+  server().sql("INSERT INTO " + t + " VALUES (1)");
+  poll_to_end(h);
+  CHECK(essences(h.pull()) == std::vector<std::string>{R"(c null {"id":1})"});
+  CHECK(h.note() == "");
+  CHECK(h.counter("reconnects") >= 2);
+  CHECK(h.counter("gaps") == 0);
 }
 
 TEST_CASE("a restart does not need the server, and its snapshot stays complete") {

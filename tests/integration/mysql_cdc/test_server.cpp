@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 #include "mysql_cdc/mysql_cdc_source.h"
@@ -88,9 +89,17 @@ std::string TestServer::fresh_database() {
 void TestServer::script(const std::string& command, const std::string& options) {
   root_.reset();
   const std::string variable = mariadb() ? "MARIADB_OPTIONS" : "MYSQL8_OPTIONS";
+  const char* const own = std::getenv(variable.c_str());
   const std::string line =
-      variable + "='" + options + "' " + environment("MYSQL_SH") + " " + flavor_ + " " + command + " >/dev/null 2>&1";
+      variable + "='" + (own != nullptr ? own : "") + " " + options + "' " + environment("MYSQL_SH") + " " + flavor_ + " " + command + " >/dev/null 2>&1";
   if (std::system(line.c_str()) != 0) throw std::runtime_error("mysql.sh " + flavor_ + " " + command + " failed");
+}
+
+pid_t TestServer::pid() const {
+  std::ifstream file(environment(mariadb() ? "MARIADB_DATA" : "MYSQL8_DATA") + "/pid");
+  pid_t out = 0;
+  if (!(file >> out) || out < 2) throw std::runtime_error("the server's process is not known");
+  return out;
 }
 
 std::string TestServer::position() {
@@ -128,7 +137,7 @@ void TestServer::make_user(const std::string& name, const std::string& rights, c
 std::string TestServer::options(const std::string& tables, const std::string& more, const std::string& user,
                                 const std::string& password) const {
   return "host: " + host_ + "\nport: " + std::to_string(port_) + "\nuser: " + user + "\npassword: " + password +
-         "\ntables: [" + tables + "]\nheartbeat: 500ms\n" + more;
+         "\ntables: [" + tables + "]\nheartbeat: 2s\n" + more;
 }
 
 TestServer& server() {

@@ -1,6 +1,7 @@
 // What the tests do to a MariaDB or MySQL server beside the operator under test.
 #pragma once
 #include <mysql.h>
+#include <sys/types.h>
 
 #include <functional>
 #include <map>
@@ -46,6 +47,7 @@ class TestServer {
   std::string fresh_database();
   // mysql.sh FLAVOR command, with server options for a start.
   void script(const std::string& command, const std::string& options = "");
+  pid_t pid() const;
   // "binlog.000003:4567"
   std::string position();
   // What stands before the next transaction.
