@@ -106,7 +106,7 @@ Outcome ChangeReader::position_for_start(Connection* sql, const ServerFacts& fac
       from->begin = facts.end_position;
       from->gtid = facts.end_gtid;
       gtid_known_ = true;
-      return facts.mariadb ? read_gtid_at(sql, from->file, from->begin, &from->gtid) : Outcome::ok();
+      return facts.mariadb ? gtid_at(sql, facts, {from->file, from->begin}, &from->gtid) : Outcome::ok();
     }
     case Start::kPosition: {
       const FilePosition p = *parse_file_position(*config_.start_position);
@@ -131,6 +131,28 @@ Outcome ChangeReader::position_for_start(Connection* sql, const ServerFacts& fac
       if (const auto set = GtidSet::parse(false, rows[0][0].value_or("")); set && set->empty()) gtid_known_ = true;
       return Outcome::ok();
   }
+}
+
+// MariaDB: the GTIDs before a place where no transaction is under way. Its function for that gives nothing when an event
+// before the place is larger than max_allowed_packet, and an update of a large row is as large as two of it.
+Outcome ChangeReader::gtid_at(Connection* sql, const ServerFacts& facts, const FilePosition& at, std::string* out) {
+  std::optional<std::string> known;
+  SLUICE_MYSQL_CHECK(read_gtid_at(sql, at, &known));
+  if (known) {
+    *out = *known;
+    return Outcome::ok();
+  }
+  GtidSet seen(true);
+  const auto visit = [&](const Event& event, const EventParser&) {
+    if (event.made_up || (event.kind != EventKind::kGtid && event.kind != EventKind::kGtidList)) return Outcome::ok();
+    if (const auto more = GtidSet::parse(true, event.text)) seen.add_all(*more);
+    return Outcome::ok();
+  };
+  const Outcome o = scan_binlog(config_, client_, facts, &interrupter_, {at.file, 4}, at, visit);
+  if (!o.is_ok() && o.trouble() == Trouble::kLost)
+    return Outcome::away("the binlog " + at.file + " went away while its end was looked up: " + o.message());
+  *out = seen.text();
+  return o;
 }
 
 // ---- one connection after the other -------------------------------------------------------------------------------
@@ -186,7 +208,8 @@ void ChangeReader::read_all() {
       host_.count("gaps");
       const bool snapshot = config_.on_gap == OnGap::kSnapshot;
       host_.warn(o.message() +
-                 (snapshot ? ". Changes are lost; a new snapshot is taken (`on_gap: snapshot`)"
+                 (snapshot ? ". Changes are lost; a new snapshot is taken (`on_gap: snapshot`). It says nothing of rows that "
+                             "have been deleted since: a target that has them keeps them"
                            : ". Changes are lost; reading goes on at the first binlog there is (`on_gap: earliest`)"));
       at_ = BinlogPosition();
       gtid_known_ = rows_may_be_out_ = false;
@@ -223,17 +246,21 @@ Outcome ChangeReader::session() {
   } else if (before_) {
     SLUICE_MYSQL_CHECK(add_tables(&sql, facts));
   }
-  return stream(&sql, facts);
+  Outcome o = stream(&sql, facts);
+  // Nothing could be read from there.
+  if (!o.is_ok() && o.trouble() == Trouble::kLost && !progress_)
+    return Outcome::lost(o.message() + needed_and_there(&sql));
+  return o;
 }
 
 // ---- the binlog -----------------------------------------------------------------------------------------------------
 
 // Files of the same names that were made anew give wrong changes silently: GTIDs tell.
 Outcome ChangeReader::check_continuity(Connection* sql, const ServerFacts& facts) {
-  if (verified_ || at_.gtid.empty() || at_.file.empty()) return Outcome::ok();
+  if (verified_ || at_.gtid.empty()) return Outcome::ok();
   const bool other_server = at_.server != facts.identity;
-  // MariaDB is asked for GTIDs then, and says itself what it does not have. MySQL does for those of its own only.
-  if (facts.mariadb && other_server) return Outcome::ok();
+  if (facts.mariadb && (other_server || at_.file.empty())) return check_domains(sql, other_server);
+  if (at_.file.empty()) return Outcome::ok();
   SqlRows rows;
   const std::string doing = "compare the position with the binlog";
   if (facts.mariadb) {
@@ -264,6 +291,52 @@ Outcome ChangeReader::check_continuity(Connection* sql, const ServerFacts& facts
   }
   verified_ = true;
   return Outcome::ok();
+}
+
+// MariaDB that is asked for GTIDs says itself which transactions it does not have, but not which domains: of those that
+// it has never heard of it gives what there is, from its first file on. So does one that was filled by a copy.
+Outcome ChangeReader::check_domains(Connection* sql, bool other_server) {
+  const auto ours = GtidSet::parse(true, at_.gtid);
+  if (!ours) return Outcome::ok();  // reading will say why
+  SqlRows rows;
+  SLUICE_MYSQL_CHECK(
+      sql->query("SELECT @@gtid_binlog_state, @@gtid_slave_pos", "compare the position with the binlog", &rows));
+  const auto state = GtidSet::parse(true, rows[0][0].value_or(""));
+  const auto replicated = GtidSet::parse(true, rows[0][1].value_or(""));
+  if (!state || !replicated) return Outcome::ok();
+  const std::vector<uint32_t> there = state->domains();
+  std::string lacking;
+  size_t known = 0;
+  for (const uint32_t domain : ours->domains()) {
+    if (std::find(there.begin(), there.end(), domain) != there.end()) {
+      ++known;
+    } else {
+      lacking += (lacking.empty() ? "" : ", ") + std::to_string(domain);
+    }
+  }
+  verified_ = true;
+  if (lacking.empty()) return Outcome::ok();
+  const std::string nothing = "this server's binlog has nothing of GTID domain " + lacking + " (to go on after " +
+                              ours->text() + (other_server ? ", read from the server before, " + at_.server : "") +
+                              "; here: " + (state->empty() ? "none" : *rows[0][0]) + ")";
+  if (known > 0) {
+    if (const std::string text = nothing + ": changes of it that came here by a copy of the data are not read";
+        warned_.insert(text).second)
+      host_.warn(text);
+    return Outcome::ok();
+  }
+  // A replica from which nothing has been written yet, and that is exactly as far as this side.
+  if (state->empty() && replicated->has_all_last(*ours)) return Outcome::ok();
+  verified_ = false;
+  return Outcome::lost(nothing + ": it was filled by a copy of the data, or is of another replication, and where to go "
+                                 "on in it is not known");
+}
+
+// What is needed and what there is, behind a message that says neither.
+std::string ChangeReader::needed_and_there(Connection* sql) const {
+  std::string there;
+  if (!read_binlogs(sql, &there).is_ok() || there.empty()) return " (needed: " + at_.describe() + ")";
+  return " (needed: " + at_.describe() + "; the server has " + there + ")";
 }
 
 Outcome ChangeReader::stream(Connection* sql, const ServerFacts& facts) {

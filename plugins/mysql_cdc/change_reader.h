@@ -83,6 +83,7 @@ class ChangeReader {
   Outcome session();
   Outcome look(Connection* sql, Tables tables, ServerFacts* facts);
   Outcome position_for_start(Connection* sql, const ServerFacts& facts, BinlogPosition* from);
+  Outcome gtid_at(Connection* sql, const ServerFacts& facts, const FilePosition& at, std::string* out);
 
   Outcome snapshot(Connection* sql, const ServerFacts& facts);
   Outcome add_tables(Connection* sql, const ServerFacts& facts);
@@ -102,6 +103,8 @@ class ChangeReader {
 
   Outcome stream(Connection* sql, const ServerFacts& facts);
   Outcome check_continuity(Connection* sql, const ServerFacts& facts);
+  Outcome check_domains(Connection* sql, bool other_server);
+  std::string needed_and_there(Connection* sql) const;
   Outcome handle(const Event& event);
   Statement read(const Event& event) const;
   Outcome rows(const Event& event);

@@ -102,7 +102,7 @@ Outcome ChangeReader::begin_snapshot(Connection* sql, const ServerFacts& facts, 
   }
   host_.note("");
   // Others go on committing: the server's GTIDs of now may be further on than this place.
-  if (facts.mariadb) SLUICE_MYSQL_CHECK(read_gtid_at(sql, end.end_file, end.end_position, &end.end_gtid));
+  if (facts.mariadb) SLUICE_MYSQL_CHECK(gtid_at(sql, facts, {end.end_file, end.end_position}, &end.end_gtid));
   at->phase = BinlogPosition::Phase::kStream;
   at->server = facts.identity;
   at->file = end.end_file;

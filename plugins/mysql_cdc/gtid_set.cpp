@@ -87,6 +87,10 @@ bool GtidSet::add(std::string_view gtid) {
   return true;
 }
 
+void GtidSet::add_all(const GtidSet& later) {
+  for (const auto& [domain, gtid] : later.domains_) domains_[domain] = gtid;
+}
+
 bool GtidSet::contains(std::string_view gtid) const {
   if (mariadb_) {
     std::string_view rest = gtid;
@@ -166,6 +170,13 @@ bool GtidSet::continues(const GtidSet& there) const {
     if (number(gtid) > number(ours->second)) return false;
   }
   return same;
+}
+
+bool GtidSet::has_all_last(const GtidSet& other) const {
+  return std::all_of(other.domains_.begin(), other.domains_.end(), [&](const auto& d) {
+    const auto ours = domains_.find(d.first);
+    return ours != domains_.end() && ours->second == d.second;
+  });
 }
 
 std::vector<uint32_t> GtidSet::domains() const {

@@ -21,6 +21,8 @@ class GtidSet {
   static std::optional<GtidSet> parse(bool mariadb, std::string_view text);
   // One transaction: "0-101-7", "uuid:7". False: it is no such text.
   bool add(std::string_view gtid);
+  // MariaDB: those of `later` in place of the ones that were the last.
+  void add_all(const GtidSet& later);
   // Whether that transaction is behind. MariaDB: as far as its own server's numbers tell.
   bool contains(std::string_view gtid) const;
 
@@ -35,6 +37,8 @@ class GtidSet {
   // read. At least one domain, that of the transaction before the place, is the same. Others of this set may be further
   // on or unknown there: they were read from another server.
   bool continues(const GtidSet& there) const;
+  // MariaDB: whether the last transaction of each domain of `other` is the last one of that domain here.
+  bool has_all_last(const GtidSet& other) const;
 
  private:
   using Intervals = std::vector<std::pair<uint64_t, uint64_t>>;  // [begin, end), sorted, apart from each other

@@ -104,7 +104,7 @@ sluice::Options<CdcConfig> MysqlCdcSource::options() {
                "round."));
   add(opt("time_zone", &C::time_zone)
           .def("UTC")
-          .doc("With `format: maxwell`: the zone in which TIMESTAMP columns are written, an IANA name "
+          .doc("With `format: maxwell` only: the zone in which TIMESTAMP columns are written, an IANA name "
                "(`Asia/Shanghai`). Debezium's shape has them in UTC, with a Z. DATETIME columns have no zone and are "
                "written as they are."));
   add(opt("output_ddl", &C::output_ddl)
@@ -166,6 +166,8 @@ Status MysqlCdcSource::configure(sluice::Needs& needs) {
     problem("`time_zone` is `" + c.time_zone +
             "`, which no zone of this machine is called: write an IANA name, for example "
             "Asia/Shanghai or UTC");
+  if (c.time_zone != "UTC" && c.format != Format::kMaxwell)
+    problem("`time_zone` is used with `format: maxwell` only: Debezium's shape has TIMESTAMP in UTC");
   if (c.tls == Tls::kOff && (c.tls_ca || c.tls_certificate || c.tls_key))
     problem("`tls_…` is given, but `tls` is off: set it to required or verified");
   if (c.tls_certificate.has_value() != c.tls_key.has_value())

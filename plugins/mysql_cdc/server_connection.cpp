@@ -88,6 +88,11 @@ Outcome Connection::open(const CdcConfig& config, std::chrono::seconds read_time
   const char* const limit = mariadb_connection(handle_) != 0 ? "max_statement_time" : "max_execution_time";
   if (Outcome o = query(std::string("SET SESSION ") + limit + "=0", doing); !o.is_ok() && code_ != kUnknownVariable)
     return o;
+  // Generated primary keys are in the binlog's rows, whether information_schema shows them to everybody or not.
+  if (mariadb_connection(handle_) == 0)
+    if (Outcome o = query("SET SESSION show_gipk_in_create_table_and_information_schema=ON", doing);
+        !o.is_ok() && code_ != kUnknownVariable)
+      return o;
   return query("SET SESSION sql_mode=''", doing);  // what a server's mode does to quoting and to dates of zero
 }
 

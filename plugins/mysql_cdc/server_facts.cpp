@@ -177,6 +177,12 @@ Outcome check_tables(Connection* connection, const TableFilter& filter, const st
     o = TableCatalog(connection).describe(t, &described);
     if (!o.is_ok() && o.trouble() == Trouble::kAway) return o;
     if (!o.is_ok()) findings->push_back({"tables", o.message()});
+    // The snapshot would have them, converted by the server; changes would not.
+    for (const Column& c : described ? described->table.columns : std::vector<Column>())
+      if (CharsetConverter any; !c.charset.empty() && !CharsetConverter::open(c.charset, &any).is_ok())
+        findings->push_back({"tables", "column '" + c.name + "' of " + name + ": character set '" + c.charset +
+                                           "' is not supported, so changes with a value there would be refused. Convert "
+                                           "the column to utf8mb4, or leave the table out of `tables`"});
     if (described && keeps_history_by_transaction(described->table))
       findings->push_back(
           {"tables", name + " keeps its history by transaction ids (`ROW START` and `ROW END` are BIGINT): "
@@ -344,6 +350,12 @@ Outcome check_start_gtid(Connection* connection, const std::string& gtid, bool m
   return Outcome::ok();
 }
 
+// Of SHOW BINARY LOGS.
+std::string range_of(const SqlRows& files) {
+  const std::string &first = text(files.front()[0]), &last = text(files.back()[0]);
+  return first == last ? first + " only" : first + " to " + last;
+}
+
 // Without the right to list the files reading says what is wrong.
 Outcome check_start_position(Connection* connection, const std::string& position, Findings* out) {
   const FilePosition p = *parse_file_position(position);
@@ -358,8 +370,7 @@ Outcome check_start_position(Connection* connection, const std::string& position
                                                      " ends at " + text(r[1])});
     return Outcome::ok();
   }
-  out->problems.push_back({"start_position", "`" + position + "` is no place in the binlog: the server has the files " +
-                                                 text(rows.front()[0]) + " to " + text(rows.back()[0])});
+  out->problems.push_back({"start_position", "`" + position + "` is no place in the binlog: the server has " + range_of(rows)});
   return Outcome::ok();
 }
 
@@ -397,13 +408,21 @@ Outcome read_end(Connection* connection, bool mariadb, ServerFacts* out) {
   return Outcome::ok();
 }
 
-Outcome read_gtid_at(Connection* connection, const std::string& file, uint64_t position, std::string* out) {
+Outcome read_gtid_at(Connection* connection, const FilePosition& at, std::optional<std::string>* out) {
   SqlRows rows;
-  SLUICE_MYSQL_CHECK(
-      connection->query("SELECT BINLOG_GTID_POS(" + connection->quoted(file) + "," + std::to_string(position) + ")",
-                        "read the GTIDs before " + file + ":" + std::to_string(position), &rows));
-  if (!rows[0][0]) return Outcome::away("the binlog " + file + " was deleted while its end was looked up");
-  *out = *rows[0][0];
+  SLUICE_MYSQL_CHECK(connection->query(
+      "SELECT BINLOG_GTID_POS(" + connection->quoted(at.file) + "," + std::to_string(at.position) + ")",
+      "read the GTIDs before " + at.text(), &rows));
+  *out = rows[0][0];
+  return Outcome::ok();
+}
+
+Outcome read_binlogs(Connection* connection, std::string* out) {
+  out->clear();
+  SqlRows rows;
+  const Outcome o = connection->query("SHOW BINARY LOGS", "list the binlogs", &rows);
+  if (!o.is_ok()) return o.trouble() == Trouble::kAway ? o : Outcome::ok();
+  if (!rows.empty()) *out = range_of(rows);
   return Outcome::ok();
 }
 
@@ -491,10 +510,13 @@ Outcome check_start(Connection* connection, const CdcConfig& config, const Clien
     }
     const Outcome o = try_start(config, client, facts, interrupter, from);
     if (!o.is_ok() && o.trouble() == Trouble::kAway) return o;
+    std::string there;
+    if (!o.is_ok()) SLUICE_MYSQL_CHECK(read_binlogs(connection, &there));
+    if (!there.empty()) there = "; the server has " + there;
     if (!o.is_ok())
       found.problems.push_back({config.start_position ? "start_position" : "start_gtid",
                                 "nothing can be read from `" + config.start_position.value_or(from.gtid) + "` on: " +
-                                    o.message()});
+                                    o.message() + there});
   }
   auto* const out = config.on_gap == OnGap::kFail ? &findings->problems : &findings->warnings;
   out->insert(out->end(), found.problems.begin(), found.problems.end());

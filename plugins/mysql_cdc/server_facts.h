@@ -1,9 +1,11 @@
 // What a server is, and whether its changes can be read: looked at before anything is read.
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "binlog_position.h"
 #include "decode/charset.h"
 #include "decode/statement.h"
 #include "server_connection.h"
@@ -37,10 +39,12 @@ struct Findings {
 
 // The version and the present end of the binlog.
 Outcome read_facts(Connection* connection, ServerFacts* out);
-// MariaDB: end_gtid may be further on than the position; see read_gtid_at().
+// MariaDB: end_gtid may be further on than the position.
 Outcome read_end(Connection* connection, bool mariadb, ServerFacts* out);
-// MariaDB: the GTIDs before a place in a binlog file. away: there is no such file any more.
-Outcome read_gtid_at(Connection* connection, const std::string& file, uint64_t position, std::string* out);
+// MariaDB: the GTIDs before a place in a binlog file. None: the server does not say.
+Outcome read_gtid_at(Connection* connection, const FilePosition& at, std::optional<std::string>* out);
+// Which binlogs there are: "binlog.000003 to binlog.000007". Empty: the user may not know.
+Outcome read_binlogs(Connection* connection, std::string* out);
 Outcome read_collations(Connection* connection, Collations* out);
 
 // What is asked about the tables: nothing (they were looked at when the job started), or that the user may read those

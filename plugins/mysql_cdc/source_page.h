@@ -112,7 +112,7 @@ with missing columns; the binlog says itself that events were lost; a compressed
 
 | `on_gap` | |
 |---|---|
-| `fail` (default) | the job stops, with the reason. Start it again with `snapshot` |
+| `fail` (default) | the job stops, with the reason, the place that is needed and the binlogs that the server has. Start it again with `snapshot` |
 | `snapshot` | a new snapshot is taken, with its markers, and the changes after it follow; the counter `gaps` and the log tell. Rows of an upsert sink that were deleted in the gap stay |
 | `earliest` | goes on at the oldest binlog there is; likewise. When it comes to the same place again and cannot read it, the job stops |
 
@@ -122,6 +122,8 @@ Nothing ever goes on at the end of the binlog without being told to.
 
 GTIDs are in the checkpoint. When the address leads to another server of the same replication (a failover), reading goes on behind
 them, also inside a transaction if that is the next one there; otherwise, without GTIDs, or when it lacks transactions that were read (MySQL: after 5 s for it to apply them), that is a gap.
+MariaDB: so is a server whose binlog has none of the GTID domains that were read, because it was filled by a copy of the data (a dump), unless its
+binlog is empty and `gtid_slave_pos` is where reading stopped. When it lacks only some of them, a warning names them, and reading goes on.
 
 ### Server away
 
@@ -139,9 +141,15 @@ With full metadata altered tables are followed without a stop. `TRUNCATE`, `DROP
 counted (`truncates`, `drops`, `renames`, `alters`). Debezium's shape has a record for a truncate, `op: t`. Maxwell's has none, as Maxwell has none: rows
 that were truncated stay in a target. Its records of DDL come when `output_ddl` asks for them. Dropped tables and partitions give no deletes.
 `ALTER TABLE … DROP`, `TRUNCATE`, `EXCHANGE` or `CONVERT PARTITION`, and `DISCARD` or `IMPORT TABLESPACE` are warned of and counted in `drops`, for the table at
-the other side as well: rows that go or come with them are in no record.
+the other side as well: rows that go or come with them are in no record. So is MariaDB's `ALTER IGNORE TABLE`, which drops rows that a new unique key does
+not allow. Values that a `MODIFY` has converted and those that `ADD COLUMN … DEFAULT` gives to rows that are there do not come as changes: a target
+has them when the row changes next, or after a new snapshot.
 
-A table that is described with a type which is not supported stops a start, with its name: leave it out of `tables`.
+A table that is described with a type or a character set which is not supported (`geostd8`, `keybcs2`) stops a start, with table and column: leave it
+out of `tables`, or convert the column. (Another `start` than `initial` only warns of the character set; changes with a value there are refused, as above.)
+
+Columns that `SELECT *` does not show are in the records: INVISIBLE ones, and the primary keys `my_row_id` that MySQL makes for itself
+(`sql_generate_invisible_primary_key`), which are the rows' keys then.
 
 ### MariaDB's other tables
 

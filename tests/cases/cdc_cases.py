@@ -227,7 +227,7 @@ def cd15(w):
     run.stop()
 
 
-@case("CD-16", "columns in every character set come out in UTF-8")
+@case("CD-16", "columns in every character set come out in UTF-8, or the start says which one does not")
 def cd16(w):
     _, run = snapshot_and_binlog(
         w, "CREATE TABLE cs (id INT PRIMARY KEY, l VARCHAR(20) CHARACTER SET latin1, g VARCHAR(20) CHARACTER SET gbk, u VARCHAR(20) CHARACTER SET utf8mb4,"
@@ -235,6 +235,20 @@ def cd16(w):
     wait_changes(w, run, 2)
     run.stop()
     equal(changes(w), ['r null {"id":1,"l":"é“€”","g":"镕乪","u":"🛒é","b":"AP8="}', 'c null {"id":11,"l":"é“€”","g":"镕乪","u":"🛒é","b":"AP8="}'], "changes")
+    # Another one is an error at the start, with table and column.
+    db = server.fresh_database("cd_16_unsupported")
+    sql("CREATE TABLE g (id INT PRIMARY KEY, a VARCHAR(9) CHARACTER SET latin1, s VARCHAR(9) CHARACTER SET geostd8)", db)
+    said = (f"column 's' of {db}.g: character set 'geostd8' is not supported", "Convert the column to utf8mb4, or leave the table out of `tables`")
+    text = job(f"{db}.g").replace("/out\"", "/converted\"").replace("/checkpoints", "/checkpoints-converted")
+    contains("\n".join(w.run(text, code=1).messages()), *said)
+    code, out = w.validate(text, "--connect", environment={"CASE": "cd_16"})
+    equal(code, 1, "exit status of validate")
+    contains(out, *said)
+    sql("ALTER TABLE g MODIFY s VARCHAR(9) CHARACTER SET utf8mb4; INSERT INTO g VALUES (1,'ä','ა')", db)
+    run = w.start(text)
+    wait_changes(w, run, 1, "converted")
+    run.stop()
+    equal(changes(w, "converted"), ['r null {"id":1,"a":"ä","s":"ა"}'], "changes")
 
 
 @case("CD-17", "a checkpoint in the middle of a big transaction, and kill -9")
@@ -377,21 +391,33 @@ def cd11(w):
 def cd01(w):
     db = server.fresh_database("cd_01")
     sql("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT); INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3)", db)
-    text = job(f"{db}.t", sink=TABLE.replace("column_pruner, input: cdc", "column_pruner, input: cdc"))
+    text = job(f"{db}.t", sink=TABLE)
     run = w.start(text)
     run.wait_until(lambda: len(w.table("t")) == 3, "the snapshot")
     run.stop()
+    needed, gtid = server.binlogs()[-1], server.gtids()
     sql("UPDATE t SET a=22 WHERE id=2; DELETE FROM t WHERE id=3; INSERT INTO t VALUES (4,4,4); FLUSH LOGS; FLUSH LOGS", db)
     server.purge()
+    sql("FLUSH LOGS")
+    there = f"; the server has {server.binlogs()[0]} to {server.binlogs()[-1]}"
     run = w.run(text, code=1)
-    contains("\n".join(run.messages()), 'operator "cdc" (mysql.cdc): cannot read the binlog: ', ": the server has deleted the binlog that comes next.",
+    contains("\n".join(run.messages()), 'operator "cdc" (mysql.cdc): cannot read the binlog: ',
+             f": the server has deleted the binlog that comes next (needed: {needed}:", f"(after {gtid}){there})",
              "Set `on_gap: snapshot` and start again: a new snapshot is taken, and the changes after it follow.")
+    # By GTIDs nothing is there, either; `validate --connect` says so, too.
+    by_gtid = job(f"{db}.t", f", start: gtid, start_gtid: '{gtid}'", sink=TABLE).replace("/checkpoints", "/checkpoints-gtid")
+    said = (f"nothing can be read from `{gtid}` on: cannot read the binlog: ", f"(1236): the server has deleted the binlog that comes next{there}")
+    contains("\n".join(w.run(by_gtid, code=1).messages()), *said)
+    code, out = w.validate(by_gtid, "--connect", environment={"CASE": "cd_01"})
+    equal(code, 1, "exit status of validate")
+    contains(out, *said)
     run = w.start(job(f"{db}.t", ", on_gap: snapshot", sink=TABLE))
     run.wait_until(lambda: any(r[0] == "4" for r in w.table("t", "id, a")), "the new snapshot")
     run.stop()
-    # A row that went away meanwhile stays in an upsert sink, as the page says: the new snapshot does not know it.
+    # A row that went away meanwhile stays in an upsert sink, as the warning says: the new snapshot does not know it.
     equal(w.table("t", "id, a"), [("1", "1"), ("2", "22"), ("3", "3"), ("4", "4")], "rows after a new snapshot")
-    contains("\n".join(run.messages()), "Changes are lost; a new snapshot is taken (`on_gap: snapshot`)")
+    contains("\n".join(run.messages()), f"{there}). Changes are lost; a new snapshot is taken (`on_gap: snapshot`). It says nothing of rows that have been "
+             "deleted since: a target that has them keeps them")
 
 
 @case("CD-19", "the position goes on while only other tables change", alone=True)

@@ -27,6 +27,11 @@ def binlogs():
     return [row[0] for row in sql("SHOW BINARY LOGS")]
 
 
+def gtids():
+    """Of all that is in the binlog."""
+    return sql("SELECT @@gtid_binlog_pos" if FLAVOR == "mariadb" else "SELECT REPLACE(@@global.gtid_executed, '\\n', '')")[0][0]
+
+
 def purge():
     """Deletes all binlogs but the last one. A reader that has gone, but that the server still waits for, would keep them."""
     for connection in dumps():
