@@ -6,8 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace sluice::phoenix {
 namespace {
@@ -39,6 +43,19 @@ enum TypeId {
   kTime = 92,
   kTimestamp = 93,
 };
+
+constexpr std::string_view kTypeNames[] = {
+    "BIGINT",          "BINARY",        "BOOLEAN",       "CHAR",          "DATE",
+    "DECIMAL",         "DOUBLE",        "FLOAT",         "INTEGER",       "SMALLINT",
+    "TIME",            "TIMESTAMP",     "TINYINT",       "UNSIGNED_DATE", "UNSIGNED_DOUBLE",
+    "UNSIGNED_FLOAT",  "UNSIGNED_INT",  "UNSIGNED_LONG", "UNSIGNED_TIME", "UNSIGNED_TIMESTAMP",
+    "UNSIGNED_SMALLINT", "UNSIGNED_TINYINT", "VARBINARY", "VARCHAR"};
+// Of sqlite.sink.
+constexpr std::pair<std::string_view, const char*> kOtherWords[] = {
+    {"TEXT", "VARCHAR"}, {"REAL", "DOUBLE"}, {"NUMERIC", "DECIMAL"}};
+// Of other databases: too far from Phoenix's own to be found by their letters.
+constexpr std::pair<std::string_view, const char*> kForeignWords[] = {
+    {"INT", "INTEGER"}, {"LONG", "BIGINT"}, {"STRING", "VARCHAR"}, {"BOOL", "BOOLEAN"}, {"DATETIME", "TIMESTAMP"}};
 
 struct WholeType {
   int id;
@@ -249,29 +266,71 @@ Status bind_time(int id, const Value& value, avatica::TypedValue* out) {
   return Status::ok();
 }
 
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+// Empty: none is like it.
+std::string nearest_type(std::string_view word) {
+  for (const auto& [other, own] : kForeignWords)
+    if (word == other) return own;
+  std::string best;
+  size_t least = 3;
+  for (const std::string_view name : kTypeNames)
+    if (const size_t d = distance(word, name); d < least) {
+      least = d;
+      best = name;
+    }
+  return best;
+}
+
 }  // namespace
 
-std::string type_in_sql(std::string_view text) {
-  std::string out;
-  size_t i = 0;
-  for (; i < text.size() && text[i] != '('; ++i) {
-    const char c = text[i];
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c == '_' && i > 0))) return {};
-    out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+std::string type_in_sql(std::string_view text, std::string* problem) {
+  problem->clear();
+  const auto no_type = [&](const std::string& advice) {
+    *problem = "is no type of Phoenix that the sink writes" + advice;
+    return std::string();
+  };
+  const size_t end = std::min(text.find('('), text.size());
+  std::string word;
+  for (const char c : text.substr(0, end)) word += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  while (!word.empty() && word.back() == ' ') word.pop_back();
+  for (const auto& [other, own] : kOtherWords)
+    if (word == other) word = own;
+  if (std::find(std::begin(kTypeNames), std::end(kTypeNames), word) == std::end(kTypeNames)) {
+    const std::string near = nearest_type(word);
+    return no_type(near.empty() ? ", such as BIGINT or DECIMAL(16,2)" : "; did you mean " + near + "?");
   }
-  if (out.empty()) return {};
-  if (i == text.size())
-    return out == "TEXT" ? "VARCHAR" : out == "REAL" ? "DOUBLE" : out == "NUMERIC" ? "DECIMAL" : out;
+  if (end == text.size()) {
+    if (word != "CHAR" && word != "BINARY") return word;
+    *problem = "needs its length, such as " + word + "(10)";
+    return {};
+  }
   // (10) or (16,2)
+  std::string lengths;
   bool digit_before = false;
   int commas = 0;
-  for (++i, out += '('; i < text.size() && text[i] != ')'; ++i) {
+  size_t i = end + 1;
+  for (; i < text.size() && text[i] != ')'; ++i) {
     if (text[i] == ' ') continue;
-    if (text[i] == ',' ? !digit_before || ++commas > 1 : text[i] < '0' || text[i] > '9') return {};
+    if (text[i] == ',' ? !digit_before || ++commas > 1 : text[i] < '0' || text[i] > '9') break;
     digit_before = text[i] != ',';
-    out += text[i];
+    lengths += text[i];
   }
-  return digit_before && i + 1 == text.size() ? out + ')' : std::string();
+  if (digit_before && i + 1 == text.size() && text[i] == ')') return word + '(' + lengths + ')';
+  return no_type(": in brackets stand one or two numbers, as in DECIMAL(16,2)");
 }
 
 bool is_zero_date(const ColumnType& type, const Value& value) {

@@ -11,11 +11,10 @@ and do the same: replace `use: sqlite.sink` and `path` by `use: phoenix.sink`, `
 (`sink_table`, as the broadcast filter adds it), which is not written as a column. All other members are columns.
 
 **Names** are in upper case (`case: upper`), as Phoenix takes names without quotes, so `select * from gmall.dim_x` finds what was written
-as `dim_x`; they are always quoted, so reserved words and blanks are fine. Columns that differ in the case of letters only are refused, and
-so is a new table beside one whose name differs in that only, and
-so are names with quotes or backslashes, and dots in table names. `case: keep` leaves names alone; SQL then needs quotes around lower case.
+as `dim_x`; they are always quoted, so reserved words and blanks are fine. Columns that differ in the case of letters only are refused, so
+is a new table or column beside one whose name differs in that only, and so are names with quotes or backslashes, and dots in table names. `case: keep` leaves names alone; SQL then needs quotes around lower case.
 
-**Tables are made** (`create: true`), and their schema with `create schema if not exists` (where namespace mapping is off, a schema
+**Tables are made** (`create: true`; with `create: false` a schema that is not there stops the start), and their schema with `create schema if not exists` (where namespace mapping is off, a schema
 is only a part of the table's name), from schema records, which the broadcast filter sends before the first row of a table. A schema
 record with more columns adds them, none are ever removed, and earlier rows have NULL there. Tables without a schema record are made from
 their first row and get new columns from later rows. Every column is VARCHAR, unless `columns` gives it another type. The options in a schema
@@ -47,7 +46,8 @@ When a row of a batch is
 refused, it is looked for, and goes alone to the dead letters.
 
 **Outages.** When a server does not answer, or has forgotten a connection or a statement, everything since the last commit is written again
-over a new connection, to the next of `servers` if need be; meanwhile the status line says `Phoenix away`. A commit that got no answer
+over a new connection, to the next of `servers` if need be; meanwhile the status line says `Phoenix away`, and
+the counter `reconnects` says how often there was a connection again after a lost one. A commit that got no answer
 within `timeout` may still end later, even after a restart of the job. That is why rows carry the time at which their connection was opened
 (`write_time: connection`, Phoenix's `CurrentSCN`): in HBase the newer time wins, so what comes late changes nothing. Programs that write
 into the same rows beside the sink should know that its rows can be dated up to five seconds back. The newest time is kept in the

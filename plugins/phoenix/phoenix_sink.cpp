@@ -15,6 +15,7 @@ constexpr uint32_t kBackOffMs[] = {200, 500, 1000, 2000, 5000};
 constexpr std::chrono::milliseconds kLongestGap = std::chrono::minutes(10);
 constexpr int kReadOnly = 518;  // Phoenix's error number
 constexpr std::chrono::milliseconds kConnectTimeout(5000);
+constexpr std::chrono::milliseconds kWaitForLanes(2000);
 
 bool is_about_rows(FailureKind kind) { return kind == FailureKind::kBadValue || kind == FailureKind::kRefused; }
 
@@ -137,10 +138,9 @@ Status PhoenixSink::configure(Needs& needs) {
   }
   rules_ = TableRules();
   for (const auto& [column, type] : c.columns) {
-    const std::string sql = type_in_sql(type);
-    if (sql.empty())
-      return Status::fatal("`columns`: the type of " + column + " is " + type +
-                           "; it can be a type of Phoenix, such as BIGINT or DECIMAL(16,2)");
+    std::string problem;
+    const std::string sql = type_in_sql(type, &problem);
+    if (!problem.empty()) return Status::fatal("`columns`: the type of " + column + " is " + type + ", which " + problem);
     rules_.types[phoenix_name(column, c.letters)] = sql;
   }
   rules_.letters = c.letters;
@@ -171,7 +171,8 @@ Status PhoenixSink::configure(Needs& needs) {
   channel.timeout = c.timeout;
   channel.stopping = [this] { return stopping(); };
   servers_.configure(std::move(urls), std::move(channel), c.write_time == WriteTime::kConnection,
-                     [this](const std::string& text) { info(std::string(id()) + " " + text); });
+                     [this](const std::string& text) { info(std::string(id()) + " " + text); },
+                     [this] { count("reconnects", 1); });
   writer_.configure(&servers_, static_cast<size_t>(c.batch_rows), static_cast<size_t>(c.batch_bytes.bytes),
                     [this](const char* metric, int64_t n) { count(metric, n); });
   needs.body();
@@ -181,14 +182,20 @@ Status PhoenixSink::configure(Needs& needs) {
 
 Status PhoenixSink::restore_times() {
   WrittenTimes newest;
-  std::vector<std::string> lanes;
+  std::vector<std::string> entries;
   SLUICE_CHECK_OK(times_.scan([&](std::string_view lane, const WrittenTimes& times) {
-    lanes.emplace_back(lane);
+    entries.emplace_back(lane);
     newest.newest_ms = std::max(newest.newest_ms, times.newest_ms);
     newest.longest_gap_ms = std::max(newest.longest_gap_ms, times.longest_gap_ms);
     return true;
   }));
-  for (const std::string& other : lanes)
+  if (lanes() > 1) {
+    if (lane_times_ == nullptr) lane_times_ = LaneTimes::of(std::string(pipeline()) + "/" + std::string(id()));
+    lane_times_->say(lane(), newest);
+    if (!lane_times_->hear(lanes(), kWaitForLanes, [this] { return stopping(); }, &newest))
+      return Status::retry("waiting for the other lanes to say how far the times of their rows reach", 50);
+  }
+  for (const std::string& other : entries)
     if (other != std::to_string(lane())) SLUICE_CHECK_OK(times_.erase(other));
   servers_.go_on_after(newest.newest_ms, std::chrono::milliseconds(newest.longest_gap_ms));
   last_checkpoint_ = std::chrono::steady_clock::now();
@@ -208,6 +215,10 @@ Status PhoenixSink::open() {
   if (last_checkpoint_ == std::chrono::steady_clock::time_point()) SLUICE_CHECK_OK(restore_times());
   Session* session = nullptr;
   if (Failure f = servers_.rows(&session); !f.ok()) return status_of(f);
+  if (Failure f = check_schema(); !f.ok()) {
+    servers_.drop_all();
+    return f.kind == FailureKind::kNotThere ? Status::fatal("`schema`: " + f.text) : status_of(f);
+  }
   // A table that does not fit, or is not there, is a matter of its rows: a schema record may come before them.
   if (config().table)
     if (Failure f = table(*config().table)->look(config().key);
@@ -217,11 +228,33 @@ Status PhoenixSink::open() {
   return Status::ok();
 }
 
+// Where nothing may be made, no table can be in a schema that is not there: no row need come to say so.
+Failure PhoenixSink::check_schema() {
+  if (config().create || rules_.schema.empty()) return {};
+  Session* session = nullptr;
+  if (Failure f = servers_.tables(&session); !f.ok()) return f;
+  std::vector<avatica::Row> rows;
+  if (Failure f = session->query("select TABLE_NAME from SYSTEM.CATALOG where TENANT_ID is null and TABLE_SCHEM = " +
+                                     text_literal(rules_.schema) + " limit 1",
+                                 &rows);
+      !f.ok())
+    return f;
+  if (!rows.empty()) return {};
+  return Failure::of(FailureKind::kNotThere,
+                     "there is no schema " + quoted_name(rules_.schema) + " in Phoenix, and `create` is false: run create schema " +
+                         quoted_name(rules_.schema) + " (without namespace mapping: make its tables), or set `create: true`");
+}
+
 Status PhoenixSink::check(Problems& problems) {
   const std::vector<Failure> failures = servers_.check_all();
   for (const Failure& f : failures) problems.add_to(f.kind == FailureKind::kLogin ? "user" : "servers", with_advice(f));
   const bool reached = failures.size() < servers_.size();
-  if (!reached || !config().table) return Status::ok();
+  if (!reached) return Status::ok();
+  if (Failure f = check_schema(); !f.ok()) {
+    problems.add_to("schema", with_advice(f));
+    return Status::ok();
+  }
+  if (!config().table) return Status::ok();
   TargetTable* only = table(*config().table);
   if (Failure f = only->look(config().key); !f.ok())
     problems.add_to("table", with_advice(f));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "phoenix/lane_times.h"
 #include "phoenix/operator_page.h"
 #include "phoenix/row_writer.h"
 #include "phoenix/servers.h"
@@ -34,12 +35,6 @@ struct PhoenixSinkConfig {
   WriteTime write_time = WriteTime::kConnection;
 };
 
-// How far the times reach that rows were written with.
-struct WrittenTimes {
-  int64_t newest_ms = 0;       // the servers' clock
-  int64_t longest_gap_ms = 0;  // between two checkpoints: so long may rows have been written after this one
-};
-
 // Made by the host, one for each lane, each with connections of its own; [operator] calls only; holds no thread.
 class PhoenixSink final : public Sink<PhoenixSinkConfig> {
  public:
@@ -60,6 +55,7 @@ class PhoenixSink final : public Sink<PhoenixSinkConfig> {
 
  private:
   Status restore_times();
+  Failure check_schema();
   TargetTable* table(std::string_view name);
   Status table_of(const Value& row, std::string_view* name) const;
   Failure bind_row(const Batch& in, uint32_t row);
@@ -71,6 +67,7 @@ class PhoenixSink final : public Sink<PhoenixSinkConfig> {
 
   // One entry in each lane; of several lanes, when there are fewer than before, until open().
   OperatorState<WrittenTimes> times_{this, "write_times", StateOptions().format(1, 1)};
+  std::shared_ptr<LaneTimes> lane_times_;  // with several lanes
   std::chrono::steady_clock::time_point last_checkpoint_{};
   int64_t longest_gap_ms_ = 0;
 

@@ -50,11 +50,12 @@ std::string read_servers(const std::vector<std::string>& given, std::vector<std:
 }
 
 void Servers::configure(std::vector<std::string> urls, ChannelOptions options, bool timed,
-                        std::function<void(const std::string&)> log) {
+                        std::function<void(const std::string&)> log, std::function<void()> reconnected) {
   urls_ = std::move(urls);
   options_ = std::move(options);
   timed_ = timed;
   log_ = std::move(log);
+  reconnected_ = std::move(reconnected);
 }
 
 void Servers::go_on_after(int64_t newest, std::chrono::milliseconds unknown) {
@@ -81,9 +82,14 @@ int64_t Servers::next_time(int64_t server_time) {
   return last_time_;
 }
 
+void Servers::drop(std::unique_ptr<Session>* session) noexcept {
+  lost_ = lost_ || (*session != nullptr && (*session)->is_lost());
+  session->reset();
+}
+
 void Servers::drop_all() noexcept {
-  rows_.reset();
-  tables_.reset();
+  drop(&rows_);
+  drop(&tables_);
 }
 
 Failure Servers::connect_to(const std::string& url) {
@@ -123,7 +129,7 @@ Failure Servers::connect() {
 
 void Servers::write_without_time(const std::string& reason) {
   timed_ = false;
-  rows_.reset();
+  drop(&rows_);
   log_("goes on with `write_time: server`: " + reason);
 }
 
@@ -142,7 +148,7 @@ Failure Servers::tables(Session** out) {
 }
 
 Failure Servers::rows(Session** out) {
-  if (rows_ && timed_ && std::chrono::steady_clock::now() - rows_->opened_at() > kOldestSession) rows_.reset();
+  if (rows_ && timed_ && std::chrono::steady_clock::now() - rows_->opened_at() > kOldestSession) drop(&rows_);
   if (!rows_) {
     // The other session may be older than the server's last restart; then it is no use, and another one is.
     for (int attempt = 0; !rows_; ++attempt) {
@@ -157,11 +163,13 @@ Failure Servers::rows(Session** out) {
         f = Session::open(session->url(), &options_, timed_ ? time : 0, &rows_);
       }
       if (f.ok()) break;
-      tables_.reset();
+      drop(&tables_);
       if (attempt > 0 || (f.kind != FailureKind::kLost && f.kind != FailureKind::kAway)) return f;
       if (f.kind == FailureKind::kAway) ++current_;
     }
   }
+  if (lost_) reconnected_();
+  lost_ = false;
   *out = rows_.get();
   return {};
 }

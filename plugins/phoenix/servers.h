@@ -19,8 +19,9 @@ std::string read_servers(const std::vector<std::string>& given, std::vector<std:
 class Servers {
  public:
   // timed: rows are written with the time at which their session was opened (Session::open).
+  // reconnected: there is a session for rows again after one was lost. Not told of those that are only too old.
   void configure(std::vector<std::string> urls, ChannelOptions options, bool timed,
-                 std::function<void(const std::string&)> log);
+                 std::function<void(const std::string&)> log, std::function<void()> reconnected);
 
   // Rows with times up to `newest` were written before a restart, and perhaps for as long as `unknown` after that. When
   // the servers' clock turns out to be behind it, rows have later times all the same.
@@ -39,7 +40,7 @@ class Servers {
   // From now on rows have the time at which they reach HBase.
   void write_without_time(const std::string& reason);
   // Whatever is not committed is gone.
-  void drop_rows() noexcept { rows_.reset(); }
+  void drop_rows() noexcept { drop(&rows_); }
   void drop_all() noexcept;
   // The server that was used last did not answer: begin with the next one.
   void avoid_current() noexcept { ++current_; }
@@ -50,6 +51,7 @@ class Servers {
   Failure connect();
   Failure connect_to(const std::string& url);
   int64_t next_time(int64_t server_time);
+  void drop(std::unique_ptr<Session>* session) noexcept;
 
   std::vector<std::string> urls_;
   ChannelOptions options_;
@@ -60,7 +62,8 @@ class Servers {
   int64_t last_time_ = 0;  // of the last session for rows
   std::chrono::steady_clock::time_point last_time_at_{};
   std::chrono::milliseconds unknown_{};  // of an earlier run, behind last_time_
-  bool ever_connected_ = false;
+  bool ever_connected_ = false, lost_ = false;
+  std::function<void()> reconnected_;
   std::unique_ptr<Session> tables_, rows_;
 };
 

@@ -32,6 +32,7 @@ Failure Session::call(const char* name, const Request& request, Response* respon
   body_ = encode_request(std::string(name) + "Request", request);
   long status = 0;
   Failure f = channel_.post(body_, &answer_, &status);
+  lost_ = lost_ || !f.ok();
   if (!f.ok()) return f;
   const std::string_view stem(name);
   const bool executes = stem == "PrepareAndExecute";
@@ -39,7 +40,13 @@ Failure Session::call(const char* name, const Request& request, Response* respon
   if (f.kind == FailureKind::kLogin || f.kind == FailureKind::kNoPhoenix || f.kind == FailureKind::kAway ||
       f.kind == FailureKind::kUnfit || (f.kind == FailureKind::kTooMuch && f.code == 0))
     f.text = url() + ": " + f.text;
+  lost_ = lost_ || f.kind == FailureKind::kLost || f.kind == FailureKind::kAway;
   return f;
+}
+
+Failure Session::lost(std::string text) {
+  lost_ = true;
+  return Failure::of(FailureKind::kLost, std::move(text));
 }
 
 Failure Session::open(const std::string& url, const ChannelOptions* options, int64_t write_time,
@@ -92,7 +99,7 @@ Failure Session::query(const std::string& sql, std::vector<avatica::Row>* rows) 
   if (Failure f = call("PrepareAndExecute", run, &answer); !f.ok()) return f;
   if (answer.missing_statement() || answer.results_size() == 0) {
     has_statement_ = false;
-    return Failure::of(FailureKind::kLost, "the Query Server does not know the statement any more");
+    return lost("the Query Server does not know the statement any more");
   }
   if (rows == nullptr) return {};
   auto* frame = answer.mutable_results(0)->mutable_first_frame();
@@ -155,8 +162,8 @@ Failure Session::execute_batch(const std::string& sql, bool upserts, const Updat
     const bool all = counts.size() == static_cast<int>(updates.size()) && !answer.missing_statement() &&
                      (!upserts || std::all_of(counts.begin(), counts.end(), [](uint64_t n) { return n == 1; }));
     if (!all)
-      f = Failure::of(FailureKind::kLost, "the Query Server has taken " + std::to_string(counts.size()) + " of " +
-                                              std::to_string(updates.size()) + " rows: it has lost the statement");
+      f = lost("the Query Server has taken " + std::to_string(counts.size()) + " of " + std::to_string(updates.size()) +
+               " rows: it has lost the statement");
     return f;
   }
   // It would first do the failed rows again, and fail again. A gateway closes the connection after 413.

@@ -39,6 +39,8 @@ class Session {
   // How long later calls wait, instead of the options' timeout.
   void limit(std::chrono::milliseconds timeout) { channel_.limit(timeout); }
   const std::string& url() const noexcept { return channel_.url(); }
+  // A call did not get its answer, or the server has forgotten the connection or a statement.
+  bool is_lost() const noexcept { return lost_; }
   int64_t write_time() const noexcept { return write_time_; }
   std::chrono::steady_clock::time_point opened_at() const noexcept { return opened_at_; }
 
@@ -48,12 +50,13 @@ class Session {
   Failure call(const char* name, const Request& request, Response* response);
   Failure prepare(const std::string& sql, uint32_t* statement);
   Failure plain_statement();
+  Failure lost(std::string text);
 
   Channel channel_;
   std::string id_;
   int64_t write_time_ = 0;
   std::chrono::steady_clock::time_point opened_at_;
-  bool opened_ = false, has_statement_ = false;
+  bool opened_ = false, has_statement_ = false, lost_ = false;
   uint32_t statement_ = 0;  // for SQL without parameters
   std::map<std::string, uint32_t> prepared_;
   std::string body_, answer_;

@@ -142,6 +142,21 @@ Failure TargetTable::load() {
   return {};
 }
 
+// A column that somebody made with its name in quotes is probably the one that is meant; a second one beside it is not.
+Failure TargetTable::compare_letters(const TableSchema& schema) const {
+  if (rules_->letters == Case::kKeep) return {};
+  for (const Names* names : {&schema.key, &schema.columns})
+    for (const auto& c : *names) {
+      if (columns_.count(c) != 0) continue;
+      for (const auto& [there, type] : columns_)
+        if (phoenix_name(there) == c)
+          return refused("the table " + full_name() + " has a column " + quoted_name(there) + ", and " + quoted_name(c) +
+                         " would be a second one whose name differs in the case of letters only; `case: keep` writes to "
+                         "names as they are");
+    }
+  return {};
+}
+
 Failure TargetTable::compare(const TableSchema& schema, Names* missing) const {
   missing->clear();
   if (kind_.empty()) {
@@ -152,6 +167,7 @@ Failure TargetTable::compare(const TableSchema& schema, Names* missing) const {
     return refused(full_name() + (kind_ == "v"   ? " is a view"
                                   : kind_ == "i" ? " is an index"
                                                  : " is no table of users"));
+  if (Failure f = compare_letters(schema); !f.ok()) return f;
   Names has = primary_key_, wanted = schema.key;
   std::sort(has.begin(), has.end());
   std::sort(wanted.begin(), wanted.end());

@@ -103,6 +103,7 @@ class TargetTable {
   Failure load();
   // Empty *missing: the table is there and fits.
   Failure compare(const TableSchema& schema, Names* missing) const;
+  Failure compare_letters(const TableSchema& schema) const;
   Failure bring_about(const TableSchema& schema);
   Failure look_for_other_case() const;
   Failure create(const TableSchema& schema);

@@ -166,6 +166,14 @@ def ph04(w):
     contains("\n".join(w.reasons() + upper.messages()), '"dim_case"', "case: keep")
     run(w, "--from", "none", options=", case: keep")
     equal(query(f'select "id", "Name", "age" from {s}."dim_case"'), [("1", "n", "9")], "with case: keep")
+    # One column of an upper-case table in quotes.
+    query(f'drop table if exists {s}.DIM_COLUMN')
+    query(f'create table {s}.DIM_COLUMN (id varchar primary key, "Name" varchar, age varchar)')
+    given(w, [rule("t_case", "dim_column", "id,Name,age", "id")], [change("t_case", {"id": 1, "Name": "n", "age": "9"})])
+    run(w, "--from", "none")
+    columns = query(f"select column_name from system.catalog where table_schem = '{s}' and table_name = 'DIM_COLUMN' and column_name is not null")
+    equal(sorted(columns), [("AGE",), ("ID",), ("Name",)], "columns")
+    contains("\n".join(w.reasons()), f'the table "{s}"."DIM_COLUMN" has a column "Name", and "NAME" would be a second one')
 
 
 @case("PH-06", "a schema that is not there is made, or said once; a wrong name is found before the start")
@@ -175,13 +183,17 @@ def ph06(w):
     for t in query(f"select table_name from system.catalog where table_schem = '{s}' and table_type = 'u'"):
         query(f'drop table {s}."{t[0]}"')
     query(f"drop schema if exists {s}")
-    refused = run(w, options=", create: false")
+    refused = run(w, options=", create: false", code=1)
     said = w.reasons(), refused.messages()
+    problem = (f'there is no schema "{s}" in Phoenix, and `create` is false: run create schema "{s}" (without namespace mapping: make its tables), '
+               "or set `create: true`")
+    equal(said, ([], [f'operator "warehouse" (phoenix.sink): `schema`: {problem}']), "dead letters and messages")
+    connected = w.validate(JOB.replace("OPTIONS", ", create: false"), "--connect", environment={"SCHEMA": s})
+    equal(connected[0], 1, "exit status of validate --connect")
+    contains(connected[1], problem)
     code, out = w.validate(JOB.replace("OPTIONS", ""), environment={"SCHEMA": "GMALL:X"})
     run(w, "--from", "none", SCHEMA=s.lower())
     equal(table(w, "dim_base_dic", "id, dic_name"), [("1", "a")])
-    equal(said[0], [f'the table "{s}"."DIM_BASE_DIC" is quarantined: the table "{s}"."DIM_BASE_DIC" is not there, and `create` is false'], "reasons")
-    contains("\n".join(said[1]), f'the table "{s}"."DIM_BASE_DIC" is not there, and `create` is false')
     equal(code, 2, "exit status of validate")
     contains(out, 'pipeline.yaml:26:51: error: operator "warehouse" (phoenix.sink): `schema`: the schema name "GMALL:X" has a dot or a colon in it')
 
@@ -202,6 +214,7 @@ def ph08(w):
     going.stop()
     equal(table(w, "dim_base_dic", "id, dic_name"), sorted((str(i), f"n{i}") for i in range(1, 101)))
     contains(waiting[0], "Phoenix away")
+    equal(going.counter("warehouse", "reconnects"), 1, "reconnects")
 
 
 @case("PH-09", "few rows are written soon, and a checkpoint holds only what is written")

@@ -1,6 +1,8 @@
 // phoenix.sink on the real server: the ways in which rows are lost, or come late, while every answer looks fine.
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "phoenix_under_test.h"
@@ -25,18 +27,50 @@ void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 // The tests' server forgets a statement after 3 s and a connection after 6 s without use.
 TEST_CASE("an expired statement and an expired connection: written all the same", "[loss]") {
+  // By default a connection for rows is not used for longer than five seconds, so only its statements can expire here;
+  // its own expiry is in outage_test.cpp.
+  for (const char* mode : {"write_time: connection", "write_time: server"}) {
+    INFO(mode);
+    Schema s;
+    Sink h(s.options(mode));
+    h.open();
+    h.push_schema(trademark_schema());
+    push_through(h, numbered(0, 10, "first"));
+    pause_ms(4500);
+    push_through(h, numbered(10, 20, "statement"));
+    CHECK(h.counter("rows_again") == 10);
+    pause_ms(7500);
+    push_through(h, numbered(20, 30, "connection"));
+    CHECK(count_of(s, "first") == "10");
+    CHECK(count_of(s, "statement") == "10");
+    CHECK(count_of(s, "connection") == "10");
+    CHECK(h.counter("reconnects") == 2);
+    CHECK(h.rejected().empty());
+    // The mode with no time is never given a new connection for its age: rows met the one that was forgotten.
+    if (std::string(mode) == "write_time: server") CHECK(h.counter("rows_again") == 20);
+  }
+}
+
+TEST_CASE("a connection that is cut over and over: all rows are there, and nothing piles up", "[loss]") {
+  Gate gate;
   Schema s;
-  Sink h(s.options());
+  Sink h(s.options("", gate.address()));
   h.open();
   h.push_schema(trademark_schema());
-  push_through(h, numbered(0, 10, "first"));
-  pause_ms(4500);
-  push_through(h, numbered(10, 20, "statement"));
-  pause_ms(7500);
-  push_through(h, numbered(20, 30, "connection"));
-  CHECK(count_of(s, "first") == "10");
-  CHECK(count_of(s, "statement") == "10");
-  CHECK(count_of(s, "connection") == "10");
+  push_through(h, numbered(0, 10, "x"));
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  for (int n = 1; n <= 50; ++n) {
+    gate.tell("close");
+    push_through(h, numbered(n * 10, n * 10 + 10, "x"));
+    CHECK(h.counter("reconnects") == n);
+  }
+  CHECK(open_files() <= before);
+  CHECK(query("select count(*) from " + s.table("dim_base_trademark")) == Rows{"510"});
+  CHECK(h.rejected().empty());
 }
 
 // The tests' server has phoenix.mutate.maxSize 3000.
@@ -241,6 +275,42 @@ TEST_CASE("a restart with the servers' clock behind the run before: what is writ
   right.crash();
   right.restore();
   for (const auto& line : right.log()) CHECK_THAT(line.text, !Contains("behind"));
+}
+
+TEST_CASE("a restart with more lanes and the clock behind: a lane that is new knows the times of the old ones", "[loss]") {
+  Gate gate;
+  Schema s;
+  const std::string options = s.options("", gate.address());
+  Sink old(options);
+  old.set_id(s.name);  // the name by which lanes know each other
+  gate.tell("clock 3600000");
+  old.open();
+  old.push_schema(trademark_schema());
+  push_through(old, {{trademark("1", "first"), {}}, {trademark("2", "first"), {}}});
+  old.checkpoint();
+  old.crash();
+  gate.tell("clock 0");
+  Sink added(options);
+  added.set_id(s.name);
+  added.set_lane(1, 2);
+  old.set_lane(0, 2);
+  const sluice::Status alone = added.try_open();
+  CHECK(alone.code() == SLUICE_RETRY);
+  CHECK(alone.message() == "waiting for the other lanes to say how far the times of their rows reach");
+  old.restore();
+  added.open();
+  for (Sink* lane : {&old, &added}) lane->push_schema(trademark_schema());
+  push_through(added, {{trademark("1", "second"), {}}});
+  push_through(old, {{trademark("2", "second"), {}}});
+  const std::string rows = "select * from " + s.table("dim_base_trademark") + " order by id";
+  CHECK(query(rows) == Rows{"1|second", "2|second"});
+  // Each of them keeps it, and so do fewer lanes after them.
+  for (Sink* lane : {&old, &added}) lane->checkpoint(), lane->crash();
+  added.set_lane(0, 1);
+  added.restore();
+  added.push_schema(trademark_schema());
+  push_through(added, {{trademark("1", "third"), {}}});
+  CHECK(query(rows) == Rows{"1|third", "2|second"});
 }
 
 TEST_CASE("with several servers the next one is used", "[loss]") {

@@ -36,21 +36,44 @@ std::string outlast(Sink& h, std::chrono::seconds most) {
 }  // namespace
 
 TEST_CASE("the Query Server is killed and comes back", "[outage]") {
-  Schema s;
-  Sink h(s.options("timeout: 10s"));
-  h.open();
-  h.push_schema(trademark_schema());
-  push_through(h, numbered(0, 100, "a"));
-  phoenix_sh("kill pqs");
-  CHECK(h.try_push_batch(numbered(0, 200, "b")).code() == SLUICE_RETRY);
-  const sluice::Status away = h.try_retry();
-  CHECK(away.code() == SLUICE_RETRY);
-  CHECK_THAT(away.message(), Contains("Phoenix away: http://" + server() + ": Failed to connect"));
-  CHECK_THAT(h.note(), Contains("Phoenix away"));
-  phoenix_sh("start");
-  outlast(h, std::chrono::seconds(60));
-  CHECK(h.note().empty());
-  CHECK(rows_of(s) == "200|b|b");
+  for (const char* mode : {"write_time: connection", "write_time: server"}) {
+    INFO(mode);
+    Schema s;
+    Sink h(s.options("timeout: 10s, " + std::string(mode)));
+    h.open();
+    h.push_schema(trademark_schema());
+    push_through(h, numbered(0, 100, "a"));
+    phoenix_sh("kill pqs");
+    CHECK(h.try_push_batch(numbered(0, 200, "b")).code() == SLUICE_RETRY);
+    const sluice::Status away = h.try_retry();
+    CHECK(away.code() == SLUICE_RETRY);
+    CHECK_THAT(away.message(), Contains("Phoenix away: http://" + server() + ": Failed to connect"));
+    CHECK_THAT(h.note(), Contains("Phoenix away"));
+    phoenix_sh("start");
+    outlast(h, std::chrono::seconds(60));
+    CHECK(h.note().empty());
+    CHECK(rows_of(s) == "200|b|b");
+    CHECK(h.counter("reconnects") == 1);
+  }
+}
+
+// A connection for rows is used for five seconds at most: this server forgets sooner.
+TEST_CASE("a connection for rows that the server has forgotten: they are written all the same", "[outage]") {
+  SecondServer second("avatica.connectioncache.expiryduration=2 avatica.statementcache.expiryduration=60");
+  for (const char* mode : {"write_time: connection", "write_time: server"}) {
+    INFO(mode);
+    Schema s;
+    Sink h(s.options(mode, second.address()));
+    h.open();
+    h.push_schema(trademark_schema());
+    push_through(h, numbered(0, 10, "a"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+    push_through(h, numbered(0, 20, "b"));
+    CHECK(h.counter("rows_again") >= 20);
+    CHECK(h.counter("reconnects") >= 1);
+    CHECK(h.rejected().empty());
+    CHECK(rows_of(s) == "20|b|b");
+  }
 }
 
 TEST_CASE("HBase is killed while rows come: commits hang, are given up, and what they bring late does no harm",

@@ -100,6 +100,52 @@ TEST_CASE("views and tables with another key are refused", "[tables]") {
   execute("drop view " + s.table("a_view"));
 }
 
+TEST_CASE("a column whose name differs in the case of letters only is not doubled", "[tables]") {
+  Schema s;
+  execute("create schema if not exists " + s.name);
+  execute("create table " + s.table("people") + " (id varchar primary key, \"Name\" varchar)");
+  execute("create table " + s.table("keyed") + " (\"id\" varchar primary key, name varchar)");
+  const std::string people = "the table \"" + s.name + "\".\"PEOPLE\" has a column \"Name\", and \"NAME\" would be a second "
+                             "one whose name differs in the case of letters only; `case: keep` writes to names as they are";
+  const std::string keyed = "the table \"" + s.name + "\".\"KEYED\" has a column \"id\", and \"ID\" would be a second one "
+                            "whose name differs in the case of letters only; `case: keep` writes to names as they are";
+  const std::string row = R"({"sink_table":"people","id":1,"name":"n"})";
+  Sink h(s.options());
+  h.open();
+  h.push(row);
+  CHECK(h.try_push_schema({"people", {"id", "name"}, {"id"}}).message() == "table people: " + people);
+  h.push(row);
+  CHECK(h.try_push_schema({"keyed", {"id", "name"}, {"id"}}).message() == "table keyed: " + keyed);
+  REQUIRE(h.rejected().size() == 2);
+  CHECK(h.rejected()[0].reason == people);
+  CHECK(columns(s, "PEOPLE") == Rows{"ID|VARCHAR|1", "Name|VARCHAR|~"});
+  Sink keep("{servers: ['" + server() + "'], schema: " + s.name + ", case: keep, table: PEOPLE}");
+  keep.open();
+  keep.push(R"({"ID":1,"Name":"n"})");
+  CHECK(keep.rejected().empty());
+  CHECK(query("select * from " + s.table("people")) == Rows{"1|n"});
+}
+
+TEST_CASE("a schema that is not there, and may not be made, stops the start", "[tables]") {
+  Schema s;
+  const std::string options = s.options("create: false");
+  const std::string problem = "there is no schema \"" + s.name + "\" in Phoenix, and `create` is false: run create schema \"" +
+                              s.name + "\" (without namespace mapping: make its tables), or set `create: true`";
+  Sink h(options);
+  const sluice::Status status = h.try_open();
+  CHECK(status.code() == SLUICE_FATAL);
+  CHECK(status.message() == "`schema`: " + problem);
+  Sink checked(options);
+  const auto problems = checked.find_problems();
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].option == "schema");
+  CHECK(problems[0].text == problem);
+  execute("create schema \"" + s.name + "\"");
+  Sink there(options);
+  there.open();
+  CHECK(Sink(options).find_problems().empty());
+}
+
 TEST_CASE("zero dates are NULL, or refused; never another date", "[tables]") {
   Schema s;
   execute("create schema if not exists " + s.name);

@@ -153,14 +153,28 @@ TEST_CASE("the other types", "[phoenix][values]") {
 }
 
 TEST_CASE("types as users write them", "[phoenix][values]") {
-  CHECK(type_in_sql("bigint") == "BIGINT");
-  CHECK(type_in_sql("DECIMAL(16, 2)") == "DECIMAL(16,2)");
-  CHECK(type_in_sql("varchar(10)") == "VARCHAR(10)");
-  CHECK(type_in_sql("unsigned_long") == "UNSIGNED_LONG");
-  CHECK(type_in_sql("text") == "VARCHAR");
-  CHECK(type_in_sql("REAL") == "DOUBLE");
-  CHECK(type_in_sql("Numeric") == "DECIMAL");
+  std::string problem;
+  const auto sql = [&](const char* text) { return type_in_sql(text, &problem); };
+  for (const auto& [text, type] : {std::pair("bigint", "BIGINT"), std::pair("DECIMAL(16, 2)", "DECIMAL(16,2)"),
+                                   std::pair("varchar(10)", "VARCHAR(10)"), std::pair("unsigned_long", "UNSIGNED_LONG"),
+                                   std::pair("char (3)", "CHAR(3)"), std::pair("text", "VARCHAR"),
+                                   std::pair("REAL", "DOUBLE"), std::pair("Numeric(9,1)", "DECIMAL(9,1)")}) {
+    CHECK(sql(text) == type);
+    CHECK(problem.empty());
+  }
   for (const char* bad : {"", "big int", "bigint)", "decimal(", "decimal()", "decimal(,2)", "decimal(1,2,3)",
-                          "decimal(1)x", "x;drop", "_x", "varchar primary key", "a'b"})
-    CHECK(type_in_sql(bad).empty());
+                          "decimal(1)x", "x;drop", "_x", "varchar primary key", "a'b"}) {
+    INFO(bad);
+    CHECK(sql(bad).empty());
+    CHECK_THAT(problem, Contains("is no type of Phoenix that the sink writes"));
+  }
+  for (const auto& [wrong, near] :
+       {std::pair("BIGNIT", "BIGINT"), std::pair("varchr(10)", "VARCHAR"), std::pair("unsigned_lng", "UNSIGNED_LONG"),
+        std::pair("int", "INTEGER"), std::pair("string", "VARCHAR"), std::pair("DateTime", "TIMESTAMP")}) {
+    CHECK(sql(wrong).empty());
+    CHECK(problem == "is no type of Phoenix that the sink writes; did you mean " + std::string(near) + "?");
+  }
+  CHECK(sql("varchar[]").empty());
+  CHECK(sql("char").empty());
+  CHECK(problem == "needs its length, such as CHAR(10)");
 }
