@@ -58,7 +58,8 @@ const char* read_time_text(std::string_view t, TimeText* out) {
   const int year = digits(t, 0, 4), month = digits(t, 5, 2), day = digits(t, 8, 2);
   if (year < 0 || month < 0 || day < 0 || t[4] != '-' || t[7] != '-') return kNoTime;
   if (t.substr(0, kZeroDate.size()) == kZeroDate)
-    return "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+    return "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a "
+           "Nullable "
            "column, and in no other";
   const date::year_month_day date = date::year(year) / month / day;
   if (!date.ok()) return kNotInCalendar;

@@ -133,8 +133,8 @@ bool ValueEncoder::misfit(const ColumnType& type, const Value& value, std::strin
 
 bool ValueEncoder::encode(const ColumnType& type, const Value& value, std::string* out, std::string* problem) {
   if (type.is_nullable()) {
-    const bool zero = rules_.zero_dates_are_null && is_date_or_time(type.inner[0]) && value.is_string() &&
-                      is_zero_date(value.text());
+    const bool zero =
+        rules_.zero_dates_are_null && is_date_or_time(type.inner[0]) && value.is_string() && is_zero_date(value.text());
     if (zero) ++zero_dates_;
     const bool null = zero || value.is_null();
     out->push_back(null ? 1 : 0);

@@ -44,12 +44,30 @@ enum TypeId {
   kTimestamp = 93,
 };
 
-constexpr std::string_view kTypeNames[] = {
-    "BIGINT",          "BINARY",        "BOOLEAN",       "CHAR",          "DATE",
-    "DECIMAL",         "DOUBLE",        "FLOAT",         "INTEGER",       "SMALLINT",
-    "TIME",            "TIMESTAMP",     "TINYINT",       "UNSIGNED_DATE", "UNSIGNED_DOUBLE",
-    "UNSIGNED_FLOAT",  "UNSIGNED_INT",  "UNSIGNED_LONG", "UNSIGNED_TIME", "UNSIGNED_TIMESTAMP",
-    "UNSIGNED_SMALLINT", "UNSIGNED_TINYINT", "VARBINARY", "VARCHAR"};
+constexpr std::string_view kTypeNames[] = {"BIGINT",
+                                           "BINARY",
+                                           "BOOLEAN",
+                                           "CHAR",
+                                           "DATE",
+                                           "DECIMAL",
+                                           "DOUBLE",
+                                           "FLOAT",
+                                           "INTEGER",
+                                           "SMALLINT",
+                                           "TIME",
+                                           "TIMESTAMP",
+                                           "TINYINT",
+                                           "UNSIGNED_DATE",
+                                           "UNSIGNED_DOUBLE",
+                                           "UNSIGNED_FLOAT",
+                                           "UNSIGNED_INT",
+                                           "UNSIGNED_LONG",
+                                           "UNSIGNED_TIME",
+                                           "UNSIGNED_TIMESTAMP",
+                                           "UNSIGNED_SMALLINT",
+                                           "UNSIGNED_TINYINT",
+                                           "VARBINARY",
+                                           "VARCHAR"};
 // Of sqlite.sink.
 constexpr std::pair<std::string_view, const char*> kOtherWords[] = {
     {"TEXT", "VARCHAR"}, {"REAL", "DOUBLE"}, {"NUMERIC", "DECIMAL"}};

@@ -15,11 +15,12 @@ struct ColumnType {
 };
 
 // A type that the sink writes, as users write it in SQL or in the option `columns`: a word and perhaps lengths in
-// brackets. The words of sqlite.sink (TEXT, REAL, NUMERIC) are taken for their counterparts. *problem: what is wrong, as
-// the rest of a sentence ("is no type…"); then the result is empty.
+// brackets. The words of sqlite.sink (TEXT, REAL, NUMERIC) are taken for their counterparts. *problem: what is wrong,
+// as the rest of a sentence ("is no type…"); then the result is empty.
 std::string type_in_sql(std::string_view text, std::string* problem);
 
-// MySQL's way to write that there is none (0000-00-00, alone or with 00:00:00 behind it), for a column of dates or times.
+// MySQL's way to write that there is none (0000-00-00, alone or with 00:00:00 behind it), for a column of dates or
+// times.
 bool is_zero_date(const ColumnType& type, const Value& value);
 
 // Binds a value; nothing is lost on the way: what does not fit is bad_record with the reason. JSON text of nested

@@ -82,8 +82,9 @@ Options<PhoenixSinkConfig> PhoenixSink::options() {
           .example("{cart_add_uu_ct: BIGINT, amount: \"DECIMAL(16,2)\"}"),
       opt("zero_dates", &C::zero_dates, {{"reject", ZeroDates::kReject}, {"as_null", ZeroDates::kNull}})
           .def("as_null")
-          .doc("MySQL's zero dates (`0000-00-00`, also with `00:00:00`) in columns of dates and times: a bad record, or "
-               "NULL. In a key column the row is a bad record."),
+          .doc(
+              "MySQL's zero dates (`0000-00-00`, also with `00:00:00`) in columns of dates and times: a bad record, or "
+              "NULL. In a key column the row is a bad record."),
       opt("batch_rows", &C::batch_rows)
           .def("5000")
           .doc("Rows in one commit at most. Must be below the server's `phoenix.mutate.maxSize`; a server that says it "
@@ -113,8 +114,9 @@ Status PhoenixSink::configure(Needs& needs) {
   if (c.user.empty() && !c.password.empty()) return Status::fatal("`password` is given without `user`");
   if (c.certificate_file.empty() != c.key_file.empty())
     return Status::fatal("`certificate_file` and `key_file` are given together or not at all");
-  for (const auto& [option, file] : {std::pair("ca_file", &c.ca_file), std::pair("certificate_file", &c.certificate_file),
-                                     std::pair("key_file", &c.key_file)})
+  for (const auto& [option, file] :
+       {std::pair("ca_file", &c.ca_file), std::pair("certificate_file", &c.certificate_file),
+        std::pair("key_file", &c.key_file)})
     if (!file->empty() && access(file->c_str(), R_OK) != 0)
       return Status::fatal("`" + std::string(option) + "`: cannot read " + *file + ": " + std::strerror(errno));
   if (c.schema)
@@ -140,7 +142,8 @@ Status PhoenixSink::configure(Needs& needs) {
   for (const auto& [column, type] : c.columns) {
     std::string problem;
     const std::string sql = type_in_sql(type, &problem);
-    if (!problem.empty()) return Status::fatal("`columns`: the type of " + column + " is " + type + ", which " + problem);
+    if (!problem.empty())
+      return Status::fatal("`columns`: the type of " + column + " is " + type + ", which " + problem);
     rules_.types[phoenix_name(column, c.letters)] = sql;
   }
   rules_.letters = c.letters;
@@ -170,9 +173,9 @@ Status PhoenixSink::configure(Needs& needs) {
   channel.connect_timeout = std::min(c.timeout, kConnectTimeout);
   channel.timeout = c.timeout;
   channel.stopping = [this] { return stopping(); };
-  servers_.configure(std::move(urls), std::move(channel), c.write_time == WriteTime::kConnection,
-                     [this](const std::string& text) { info(std::string(id()) + " " + text); },
-                     [this] { count("reconnects", 1); });
+  servers_.configure(
+      std::move(urls), std::move(channel), c.write_time == WriteTime::kConnection,
+      [this](const std::string& text) { info(std::string(id()) + " " + text); }, [this] { count("reconnects", 1); });
   writer_.configure(&servers_, static_cast<size_t>(c.batch_rows), static_cast<size_t>(c.batch_bytes.bytes),
                     [this](const char* metric, int64_t n) { count(metric, n); });
   needs.body();
@@ -192,7 +195,8 @@ Status PhoenixSink::restore_times() {
   if (lanes() > 1) {
     if (lane_times_ == nullptr) lane_times_ = LaneTimes::of(std::string(pipeline()) + "/" + std::string(id()));
     lane_times_->say(lane(), newest);
-    if (!lane_times_->hear(lanes(), kWaitForLanes, [this] { return stopping(); }, &newest))
+    if (!lane_times_->hear(
+            lanes(), kWaitForLanes, [this] { return stopping(); }, &newest))
       return Status::retry("waiting for the other lanes to say how far the times of their rows reach", 50);
   }
   for (const std::string& other : entries)
@@ -241,8 +245,9 @@ Failure PhoenixSink::check_schema() {
     return f;
   if (!rows.empty()) return {};
   return Failure::of(FailureKind::kNotThere,
-                     "there is no schema " + quoted_name(rules_.schema) + " in Phoenix, and `create` is false: run create schema " +
-                         quoted_name(rules_.schema) + " (without namespace mapping: make its tables), or set `create: true`");
+                     "there is no schema " + quoted_name(rules_.schema) +
+                         " in Phoenix, and `create` is false: run create schema " + quoted_name(rules_.schema) +
+                         " (without namespace mapping: make its tables), or set `create: true`");
 }
 
 Status PhoenixSink::check(Problems& problems) {

@@ -150,9 +150,10 @@ Failure TargetTable::compare_letters(const TableSchema& schema) const {
       if (columns_.count(c) != 0) continue;
       for (const auto& [there, type] : columns_)
         if (phoenix_name(there) == c)
-          return refused("the table " + full_name() + " has a column " + quoted_name(there) + ", and " + quoted_name(c) +
-                         " would be a second one whose name differs in the case of letters only; `case: keep` writes to "
-                         "names as they are");
+          return refused(
+              "the table " + full_name() + " has a column " + quoted_name(there) + ", and " + quoted_name(c) +
+              " would be a second one whose name differs in the case of letters only; `case: keep` writes to "
+              "names as they are");
     }
   return {};
 }

@@ -97,7 +97,8 @@ TEST_CASE("an epoch that the server has no memory for waits as it is: a smaller 
   const std::string table =
       s.table("n UInt32, v String", "MergeTree order by n settings non_replicated_deduplication_window = 1000");
   const auto push_large = [](SinkHarness& h, int begin, int end) {
-    for (int n = begin; n < end; ++n) h.push("{\"n\":" + std::to_string(n) + ",\"v\":\"" + std::string(3000, 'x') + "\"}");
+    for (int n = begin; n < end; ++n)
+      h.push("{\"n\":" + std::to_string(n) + ",\"v\":\"" + std::string(3000, 'x') + "\"}");
   };
   const auto options = [&](int batch_rows, const char* memory) {
     return options_of({s.url()}, table,

@@ -277,9 +277,11 @@ TEST_CASE("what a start warns of, a check warns of") {
     }
   }
   // Tables of one name that are not one table.
-  const std::string table = fresh_name(), create = "create table " + table + " (id UInt64) engine = MergeTree order by id";
+  const std::string table = fresh_name(),
+                    create = "create table " + table + " (id UInt64) engine = MergeTree order by id";
   for (const TestServer& s : {TestServer::utc(), TestServer::shanghai()}) s.run(create);
-  const std::string options = options_of({TestServer::utc().url(), TestServer::shanghai().url()}, table, "delivery: at_least_once");
+  const std::string options =
+      options_of({TestServer::utc().url(), TestServer::shanghai().url()}, table, "delivery: at_least_once");
   SinkHarness started(options), checked(options);
   started.open();
   CHECK(checked.find_problems().empty());
@@ -352,8 +354,10 @@ TEST_CASE("addresses and certificates that stay wrong stop the job: nothing is t
     std::string server, more, problem, advice;
   };
   const std::vector<Wrong> wrong = {
-      {https, "", "certificate", ": name the file with the authority of the server's certificate in `tls_ca`, give the "},
-      {https, ", tls_ca: '" + no_certificates + "'", no_certificates, ": `tls_ca` must be a file with certificates (PEM)"},
+      {https, "", "certificate",
+       ": name the file with the authority of the server's certificate in `tls_ca`, give the "},
+      {https, ", tls_ca: '" + no_certificates + "'", no_certificates,
+       ": `tls_ca` must be a file with certificates (PEM)"},
       // This server answers only when it has waited for three seconds for the rest of a request.
       {"https://" + http.substr(7), ", connect_timeout: 20s", "wrong version number",
        ": no TLS is spoken there: write http:// in `servers`, or the port for https://"}};

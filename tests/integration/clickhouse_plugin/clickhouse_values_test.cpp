@@ -69,7 +69,8 @@ TEST_CASE("zero dates are NULL where there is one, or refused; never another dat
     const std::string row = R"({"id":1,"d":"0000-00-00","t":"0000-00-00 00:00:00","k":"2024-05-01 10:00:00","ts":1})";
     const std::string in_key = R"({"id":2,"d":null,"t":null,"k":"0000-00-00 00:00:00","ts":1})";
     const std::string advice =
-        " is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+        " is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a "
+        "Nullable "
         "column, and in no other";
     SinkHarness h(s.options(table));
     h.open();
@@ -88,14 +89,15 @@ TEST_CASE("zero dates are NULL where there is one, or refused; never another dat
   }
   // Two rows without a key of their own would replace each other.
   const TestServer s = TestServer::engine();
-  const std::string table = s.table("k Nullable(Date), ts UInt64",
-                                    "ReplacingMergeTree(ts) order by k settings allow_nullable_key = 1");
+  const std::string table =
+      s.table("k Nullable(Date), ts UInt64", "ReplacingMergeTree(ts) order by k settings allow_nullable_key = 1");
   SinkHarness h(s.options(table));
   h.open();
   h.push(R"({"k":"0000-00-00","ts":1})");
   h.checkpoint();
-  CHECK(reasons(h) == Lines{"column \"k\": \"0000-00-00\" is a zero date, which is no NULL (`zero_dates: as_null`) where "
-                            "rows replace each other by it"});
+  CHECK(reasons(h) ==
+        Lines{"column \"k\": \"0000-00-00\" is a zero date, which is no NULL (`zero_dates: as_null`) where "
+              "rows replace each other by it"});
   CHECK(s.rows("select count() from " + table) == Lines{"0"});
 }
 

@@ -277,7 +277,8 @@ TEST_CASE("a restart with the servers' clock behind the run before: what is writ
   for (const auto& line : right.log()) CHECK_THAT(line.text, !Contains("behind"));
 }
 
-TEST_CASE("a restart with more lanes and the clock behind: a lane that is new knows the times of the old ones", "[loss]") {
+TEST_CASE("a restart with more lanes and the clock behind: a lane that is new knows the times of the old ones",
+          "[loss]") {
   Gate gate;
   Schema s;
   const std::string options = s.options("", gate.address());

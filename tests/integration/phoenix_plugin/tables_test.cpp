@@ -105,9 +105,12 @@ TEST_CASE("a column whose name differs in the case of letters only is not double
   execute("create schema if not exists " + s.name);
   execute("create table " + s.table("people") + " (id varchar primary key, \"Name\" varchar)");
   execute("create table " + s.table("keyed") + " (\"id\" varchar primary key, name varchar)");
-  const std::string people = "the table \"" + s.name + "\".\"PEOPLE\" has a column \"Name\", and \"NAME\" would be a second "
-                             "one whose name differs in the case of letters only; `case: keep` writes to names as they are";
-  const std::string keyed = "the table \"" + s.name + "\".\"KEYED\" has a column \"id\", and \"ID\" would be a second one "
+  const std::string people =
+      "the table \"" + s.name +
+      "\".\"PEOPLE\" has a column \"Name\", and \"NAME\" would be a second "
+      "one whose name differs in the case of letters only; `case: keep` writes to names as they are";
+  const std::string keyed = "the table \"" + s.name +
+                            "\".\"KEYED\" has a column \"id\", and \"ID\" would be a second one "
                             "whose name differs in the case of letters only; `case: keep` writes to names as they are";
   const std::string row = R"({"sink_table":"people","id":1,"name":"n"})";
   Sink h(s.options());
@@ -129,8 +132,9 @@ TEST_CASE("a column whose name differs in the case of letters only is not double
 TEST_CASE("a schema that is not there, and may not be made, stops the start", "[tables]") {
   Schema s;
   const std::string options = s.options("create: false");
-  const std::string problem = "there is no schema \"" + s.name + "\" in Phoenix, and `create` is false: run create schema \"" +
-                              s.name + "\" (without namespace mapping: make its tables), or set `create: true`";
+  const std::string problem = "there is no schema \"" + s.name +
+                              "\" in Phoenix, and `create` is false: run create schema \"" + s.name +
+                              "\" (without namespace mapping: make its tables), or set `create: true`";
   Sink h(options);
   const sluice::Status status = h.try_open();
   CHECK(status.code() == SLUICE_FATAL);
@@ -161,8 +165,7 @@ TEST_CASE("zero dates are NULL, or refused; never another date", "[tables]") {
   h.push(R"({"id":3,"k":"2024-01-02","d":"2024-00-10"})");
   CHECK(query("select id, d, t, m, v from " + s.table("z")) == Rows{"1|~|~|~|0000-00-00"});
   REQUIRE(h.rejected().size() == 2);
-  CHECK(h.rejected()[0].reason ==
-        "the key column \"k\" is a zero date, \"0000-00-00\", and a key cannot be NULL");
+  CHECK(h.rejected()[0].reason == "the key column \"k\" is a zero date, \"0000-00-00\", and a key cannot be NULL");
   CHECK_THAT(h.rejected()[1].reason, Contains("2024-00-10"));
   CHECK(h.counter("zero_dates") == 3);
   Sink strict(s.options("table: z, zero_dates: reject"));

@@ -55,7 +55,8 @@ TEST_CASE("what is none") {
     CHECK(problem(text) == not_there);
   for (const char* text : {"0000-00-00 00:00:00", "0000-00-00", "0000-00-00 10:00:00"})
     CHECK(problem(text) ==
-          "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a Nullable "
+          "is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` makes it NULL in a "
+          "Nullable "
           "column, and in no other");
   CHECK(problem("2024-02-29 10:00:00.1234567891") == "has more than nine digits of a second");
 }

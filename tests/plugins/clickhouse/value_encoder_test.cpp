@@ -154,9 +154,10 @@ TEST_CASE("DateTime: what a server would wrap or clamp") {
   for (const char* type : {"Date", "Date32", "DateTime", "DateTime64(3)"}) {
     const std::string nullable = "Nullable(" + std::string(type) + ")";
     for (const char* zero : {"0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000"}) {
-      const std::string refused = "\"" + std::string(zero) +
-                                  "\" is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` "
-                                  "makes it NULL in a Nullable column, and in no other";
+      const std::string refused =
+          "\"" + std::string(zero) +
+          "\" is a zero date, which ClickHouse would turn into another one; `zero_dates: as_null` "
+          "makes it NULL in a Nullable column, and in no other";
       CHECK(bytes(nullable, text(zero), null_rules) == "\x01");
       CHECK(why(nullable, text(zero)) == refused);
       CHECK(why(type, text(zero), null_rules) == refused);

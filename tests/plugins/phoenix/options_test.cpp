@@ -58,12 +58,14 @@ TEST_CASE("options that cannot be", "[phoenix][options]") {
   CHECK_THAT(problem(a + "table: t\ntable_field: f"), Contains("`table` and `table_field` exclude each other"));
   CHECK_THAT(problem(a + "table: t\nkey_field: f"), Contains("`table` and `key_field` exclude each other"));
   CHECK_THAT(problem(a + "key: [id, ID]"), Equals("`key` names the column ID twice"));
-  CHECK_THAT(problem(a + "columns: {ct: \"x;y\"}"),
-             Equals("`columns`: the type of ct is x;y, which is no type of Phoenix that the sink writes, such as BIGINT "
-                    "or DECIMAL(16,2)"));
-  CHECK_THAT(problem(a + "columns: {A: BIGNIT}"),
-             Equals("`columns`: the type of A is BIGNIT, which is no type of Phoenix that the sink writes; did you mean "
-                    "BIGINT?"));
+  CHECK_THAT(
+      problem(a + "columns: {ct: \"x;y\"}"),
+      Equals("`columns`: the type of ct is x;y, which is no type of Phoenix that the sink writes, such as BIGINT "
+             "or DECIMAL(16,2)"));
+  CHECK_THAT(
+      problem(a + "columns: {A: BIGNIT}"),
+      Equals("`columns`: the type of A is BIGNIT, which is no type of Phoenix that the sink writes; did you mean "
+             "BIGINT?"));
   CHECK_THAT(problem(a + "batch_rows: 0"), Contains("`batch_rows`"));
   CHECK_THAT(problem(a + "batch_bytes: 0"), Contains("`batch_bytes`"));
   CHECK_THAT(problem(a + "timeout: 1ms"), Contains("`timeout`"));
