@@ -30,6 +30,11 @@ enum class EpochUnit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };
 enum class ExcessFraction { kReject, kCut };
 enum class Compression { kNone, kGzip };
 
+// Of one insert, whatever `batch_bytes` says.
+constexpr int64_t kMostBatchBytes = 64 * 1024 * 1024;
+// A table is not read again before that for rows that do not fit.
+constexpr std::chrono::milliseconds kLookAgain{1000};
+
 struct ClickHouseSinkConfig {
   std::vector<std::string> servers;
   std::string database, table, user, password;
@@ -139,7 +144,7 @@ class ClickHouseSink final : public Sink<ClickHouseSinkConfig> {
   int deleted_column_ = -1;
   std::vector<bool> required_;  // of each column: rows replace each other by it, and nothing else gives its value
   std::vector<RowPlan> plans_;  // the last used first
-  std::set<std::string> unknown_names_;  // that the table was looked at for; not all of them
+  std::set<std::string> unknown_names_;          // that the table was looked at for; not all of them
   int64_t ignored_fields_ = 0, zero_dates_ = 0;  // of the row at hand
   std::chrono::steady_clock::time_point looked_at_{}, views_looked_at_{};
   Block* last_block_ = nullptr;  // among the open ones, or null
