@@ -233,9 +233,9 @@ def ch08(w):
     equal(rows("SELECT count(), uniqExact(id) FROM ch08 FINAL"), [["50000", "50000"]], "rows under a memory limit")
     failed, stored = [size for size, code in gate.outcomes if code == 241], [size for size, code in gate.outcomes if code == 0]
     equal(len(failed) + len(stored), len(gate.outcomes), f"other outcomes in {gate.outcomes}")
-    equal(failed[:3], [max(failed)] * 3, "tries of the block that is too large")
+    equal(failed[:3], [failed[0]] * 3, "tries of the block that is too large")
     halves = [size for size, _ in gate.outcomes if abs(2 * size - failed[0]) < 1000]  # each has a head of its own
-    if len(halves) < 2 or max(stored) >= failed[0]:
+    if len(halves) < 2 or max(stored) >= max(failed):
         raise AssertionError(f"it was not halving that helped: {gate.outcomes}")
     contains(run.messages()[0], "code 241: ")
     equal((run.counter("warehouse", "inserts"), run.counter("warehouse", "retries") >= 2), (len(stored), True), "counters")
