@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""clickhouse_kill_test.py FOLDER TRIALS OUTAGES [SEED]: kill -9 of job DWS and of its ClickHouse server at random moments.
+"""clickhouse_kill_test.py FOLDER KILLS OUTAGES [SEED]: kill -9 of job DWS and of its ClickHouse server at random moments.
 
+Messages come while that happens. Of the job's kills those count after which it goes on from a checkpoint with messages in it.
 The upserted table, read with FINAL, must equal the oracle's windows row by row (`ts` aside): on the 18.16 server, and on
 a 26.9 engine, where a second sink appends to a plain table exactly once, in many blocks a checkpoint. OUTAGES of the
 engine are longer than that sink waits in a commit, while checkpoints go on; in every other one the job is killed, too.
@@ -10,7 +11,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -19,10 +19,8 @@ import threading
 import time
 import urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "bench"))
-import dataset  # noqa: E402
+import jobs
+from jobs import HERE, ROOT, dataset
 
 SLUICE = os.environ.get("SLUICE", str(ROOT / "build/release/bin/sluice"))
 SCRIPT = ROOT / "tests/services/clickhouse/clickhouse.sh"
@@ -66,6 +64,7 @@ class Job:
     def clean(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+        self.starts = []  # where the log of each run begins
         parts = [HERE / f"clickhouse_{name}.yaml" for name in ["dws", *self.sinks]]
         (self.folder / "job.yaml").write_text("".join(p.read_text() for p in parts))
         for table in [*self.tables.values(), "_sluice_epochs"]:
@@ -79,10 +78,19 @@ class Job:
         env = dict(os.environ, CLICKHOUSE=self.server.address, OUT=str(self.folder), DATA=str(self.data),
                    FOLLOW="true" if follow else "false", PARALLELISM=str(parallelism))
         log = open(self.folder / "run.log", "ab")
+        self.starts.append(log.tell())
         return subprocess.Popen([SLUICE, "run", self.folder / "job.yaml"], env=env, stdout=log, stderr=log)
 
-    def newest_checkpoint(self):
-        return max((int(m[1]) for p in self.folder.glob("checkpoints/*") if (m := re.fullmatch(r"chk-0*(\d+)", p.name))), default=0)
+    def newest_number(self):
+        newest = jobs.newest_checkpoint(self.folder)
+        return newest.number if newest else 0
+
+    def wait_for_checkpoint(self, process, after):
+        def is_there():
+            if process.poll() is not None:
+                raise AssertionError(f"exit code {process.returncode}\n{self.log()}")
+            return self.newest_number() > after
+        jobs.wait_for(is_there, f"a checkpoint after {after}", 120)
 
     def finish(self, process):
         if process.wait(timeout=300) != 0:
@@ -115,31 +123,6 @@ def kill_server(server, moment, down):
     return thread
 
 
-def trial(job, length):
-    """One life of the job with what is done to it; says what that was."""
-    done = []
-    job.clean()
-    for _ in range(random.randint(1, 2)):
-        process = job.start(random.choice((1, 2, 3)))
-        server = None
-        if random.random() < 0.6:
-            moment, down = round(random.uniform(0, length), 3), round(random.uniform(0, 0.5), 3)
-            done.append(f"server at {moment} for {down}")
-            server = kill_server(job.server, moment, down)
-        if random.random() < 0.7 or server is None:
-            moment = round(random.uniform(0, length), 3)
-            done.append(f"job at {moment}")
-            time.sleep(moment)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        elif process.wait(timeout=300) != 0:
-            raise AssertionError(f"exit code {process.returncode}\n{job.log()}")
-        if server is not None:
-            server.join()
-    job.finish(job.start(2))
-    return done
-
-
 class Growth:
     """The messages come within `seconds`."""
 
@@ -160,6 +143,44 @@ class Growth:
                 time.sleep(seconds / steps)
 
 
+def trial(job):
+    """Some lives of the job with what is done to them. Says what that was, and how many kills count."""
+    job.clean()
+    lives = random.randint(1, 3)
+    growth = Growth(job, 1.5 * lives)
+    done, newest, killed = [], [], []
+    for life in range(lives):
+        after = job.newest_number()
+        process = job.start(random.choice((1, 2, 3)), follow=True)
+        server = None
+        if random.random() < 0.6:
+            moment, down = round(random.uniform(0, 1.5), 3), round(random.uniform(0, 0.5), 3)
+            done.append(f"server at {moment} for {down}")
+            server = kill_server(job.server, moment, down)
+        early = random.random() < 0.2
+        if not early:
+            job.wait_for_checkpoint(process, after)
+        moment = round(random.uniform(0, 0.7), 3)
+        time.sleep(moment)
+        if process.poll() is not None:
+            raise AssertionError(f"exit code {process.returncode}\n{job.log()}")
+        # A server's kill is enough for some lives; the last one ends by a kill, so that there is one.
+        killed.append(life == lives - 1 or server is None or random.random() < 0.7)
+        done.append(f"job {'killed' if killed[-1] else 'stopped'} {moment} after its {'start' if early else 'first checkpoint'}")
+        if server is not None and not killed[-1]:
+            server.join()
+        process.send_signal(signal.SIGKILL if killed[-1] else signal.SIGTERM)
+        process.wait(timeout=300)
+        newest.append(jobs.newest_checkpoint(job.folder))
+        if server is not None:
+            server.join()
+    growth.thread.join()
+    job.finish(job.start(2))
+    went_on = jobs.went_on_from(newest, jobs.restored(job.folder / "run.log", job.starts))
+    counted = [c.messages("cart_add") for c, by_kill in zip(went_on, killed) if by_kill and c and c.messages("cart_add") > 0]
+    return done + [f"went on behind {counted} messages"], len(counted)
+
+
 def outage(job, kill_job):
     """The server is away for longer than a commit waits, while messages and checkpoints go on."""
     job.clean()
@@ -172,7 +193,7 @@ def outage(job, kill_job):
         time.sleep(0.05)
     time.sleep(random.uniform(0, 2))
     in_before = job.rows("dws_once")
-    checkpoint_before = job.newest_checkpoint()
+    checkpoint_before = job.newest_number()
     job.server.kill()
     away_until = time.monotonic() + down
     done = f"server after {in_before} rows for {down}"
@@ -184,18 +205,18 @@ def outage(job, kill_job):
         if random.random() < 0.5:
             process = job.start(random.choice((1, 2, 3)), follow=True)
     time.sleep(max(0, away_until - time.monotonic()))
-    if not kill_job and (process.poll() is not None or job.newest_checkpoint() < checkpoint_before + 2):
-        raise AssertionError(f"no checkpoints in the outage: {checkpoint_before}, then {job.newest_checkpoint()}\n{job.log()}")
+    if not kill_job and (process.poll() is not None or job.newest_number() < checkpoint_before + 2):
+        raise AssertionError(f"no checkpoints in the outage: {checkpoint_before}, then {job.newest_number()}\n{job.log()}")
     job.server.start()
     growth.thread.join()
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)  # one that is not up yet says that it is not
         process.wait(timeout=300)
     job.finish(job.start(2))
-    return [done]
+    return [done], 0
 
 
-def main(folder, trials, outages, seed):
+def main(folder, kills, outages, seed):
     print(f"seed {seed}", flush=True)
     random.seed(seed)
     for instance in ("utc", "engine"):
@@ -204,22 +225,29 @@ def main(folder, trials, outages, seed):
         try:
             job = Job(server, folder, ["upsert"] if instance == "utc" else ["upsert", "once"])
             job.clean()
-            begin = time.monotonic()
             job.finish(job.start(2))
-            length = time.monotonic() - begin
             job.check()
-            print(f"{instance}: undisturbed in {length:.2f} s, equals the oracle ({len(job.want)} windows)", flush=True)
-            cases = [lambda: trial(job, length)] * trials
+            print(f"{instance}: undisturbed, equals the oracle ({len(job.want)} windows)", flush=True)
+
+            def run(of, case):
+                try:
+                    done, counted = case()
+                    of.check()
+                except AssertionError as error:
+                    raise AssertionError(f"{instance}: seed {seed}: {error}\n{of.log()}") from error
+                print(f"{instance}: {', '.join(done)}: equal", flush=True)
+                return counted
+
+            counted = trials = 0
+            while counted < kills:
+                trials += 1
+                if trials > 3 * kills:
+                    raise AssertionError(f"{instance}: seed {seed}: only {counted} kills after which the job went on behind messages")
+                counted += run(job, lambda: trial(job))
             if instance == "engine":
                 once = Job(server, folder, ["once"])
-                cases += [lambda n=n: outage(once, n % 2 == 1) for n in range(outages)]
-            for number, case in enumerate(cases):
-                done = case()
-                try:
-                    (job if number < trials else once).check()
-                except AssertionError as error:
-                    raise AssertionError(f"{instance}: seed {seed}, killed {done}: {error}") from error
-                print(f"{instance}: killed {', '.join(done)}: equal", flush=True)
+                for number in range(outages):
+                    run(once, lambda: outage(once, number % 2 == 1))
         finally:
             server.script("clean", instance)
 

@@ -5,19 +5,23 @@ the oracle's, never counts alone.
 """
 import collections
 import glob
+import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "tests/cases"), str(ROOT / "bench")]  # in this order: each has a broker.py
+import broker  # noqa: E402
 import dataset  # noqa: E402
 import oracle  # noqa: E402
 
@@ -32,21 +36,106 @@ def topic(name, partitions):
     return "Created" in out
 
 
+class Checkpoint:
+    """What the manifest of a complete checkpoint says."""
+
+    def __init__(self, path):
+        manifest = json.loads(path.read_text(encoding="utf-8"))["manifest"]
+        self.number = manifest["number"]
+        self._sources, self._operators = manifest["sources"], manifest["operators"]
+        self.spooled_rows = [spool["rows"] for spool in manifest["spools"]]
+
+    def messages(self, source):
+        """How many messages the source has read: of topics, or lines of files."""
+        splits = next(s["splits"] for s in self._sources if s["operator"] == source)
+        ends = (re.search(r"(before )?offset (\d+)$|:(\d+) \(byte \d+\)$", split["position_text"]) for split in splits)
+        return sum(int(end[3]) if end[3] else int(end[2]) + (0 if end[1] else 1) for end in ends)
+
+    def entries(self, operator):
+        return sum(state["entries"] for o in self._operators if o["id"] == operator for state in o["states"])
+
+
+def newest_checkpoint(folder):
+    """The newest complete one of a job that writes into `folder`; none: None."""
+    while True:
+        manifests = sorted(folder.glob("checkpoints/chk-*/manifest.json"))
+        try:
+            return Checkpoint(manifests[-1]) if manifests else None
+        except FileNotFoundError:  # a running job has removed it since
+            pass
+
+
+def restored(log, starts):
+    """For each run that begins at one of these places of the log: the number of the checkpoint that it went on from; None: from none, or it
+    was over before it said so."""
+    text = log.read_bytes()
+    said = [re.search(rb"restoring checkpoint (\d+) of lineage", text[begin:end]) for begin, end in zip(starts, [*starts[1:], None])]
+    return [int(found[1]) if found else None for found in said]
+
+
+def went_on_from(newest, numbers):
+    """`newest`: the newest checkpoint after each run but the last; `numbers`: what all runs restored. Gives for each of the former what
+    the run behind it went on from, and fails where that is another one, or the last run went on from none."""
+    found = []
+    for number, (checkpoint, following) in enumerate(zip(newest, numbers[1:])):
+        is_last = number + 1 == len(newest)
+        if following is None and (checkpoint is None or not is_last):
+            found.append(None)
+            continue
+        if following is None or checkpoint is None or following != checkpoint.number:
+            raise AssertionError(f"run {number + 2} went on from checkpoint {following}; the newest one was {checkpoint and checkpoint.number}")
+        found.append(checkpoint)
+    return found
+
+
 class Job:
     """One job (`dim` or `dws`) over topics that hold `messages` messages in `partitions` partitions."""
 
     def __init__(self, name, messages, partitions, folder):
         self.name, self.folder = name, pathlib.Path(folder)
+        self.messages, self.partitions = messages, partitions
         self.data = dataset.folder_of(messages)
         self.kafka = os.environ["KAFKA"]
-        self.topic = f"{'topic_db' if name == 'dim' else 'dwd_trade_cart_add'}_{messages}_{partitions}"
-        source, by = ("topic_db", "id") if name == "dim" else ("cart_add", "user_id")
+        self.source, self.by = ("topic_db", "id") if name == "dim" else ("cart_add", "user_id")
+        self.full_topic = self.topic = f"{'topic_db' if name == 'dim' else 'dwd_trade_cart_add'}_{messages}_{partitions}"
         if topic(self.topic, partitions):
-            subprocess.run([KLOAD, self.kafka, self.topic, self.data / f"{source}.jsonl", by, str(partitions)], check=True, stdout=subprocess.DEVNULL)
+            self._load(self.data / f"{self.source}.jsonl")
+        self._fed_topics, self._parts = itertools.count(1), {}
+
+    def _load(self, file):
+        subprocess.run([KLOAD, self.kafka, self.topic, file, self.by, str(self.partitions)], check=True, stdout=subprocess.DEVNULL)
 
     def clean(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+        self._starts = []  # where the log of each run begins
+
+    # ---- a topic that grows, for runs that must be met in the middle ------------------------
+
+    def take_empty_topic(self):
+        self.topic = f"{self.full_topic}_{os.getpid()}_{next(self._fed_topics)}"
+        broker.create(self.topic, self.partitions)
+
+    def drop_topic(self):
+        broker.delete(self.topic)
+        self.topic = self.full_topic
+
+    def feed(self, first, last, of):
+        """Adds the parts `first` to `last`, the end not included, `of` so many that all messages are cut into."""
+        for n in range(first, last):
+            self._load(self._part(n, of))
+
+    def _part(self, n, of):
+        if of not in self._parts:
+            lines = (self.data / f"{self.source}.jsonl").read_bytes().splitlines(keepends=True)
+            folder = self.folder.with_name(f"{self.folder.name}-parts-{of}")
+            folder.mkdir(parents=True, exist_ok=True)
+            self._parts[of] = [folder / f"{i}.jsonl" for i in range(of)]
+            for i, file in enumerate(self._parts[of]):
+                file.write_bytes(b"".join(lines[len(lines) * i // of:len(lines) * (i + 1) // of]))
+        return self._parts[of][n]
+
+    # ---- runs -------------------------------------------------------------------------------
 
     def start(self, parallelism, interval="100ms", batch_rows=256, failpoint=None, until="end", arguments=()):
         env = dict(os.environ, KAFKA=self.kafka, TOPIC=self.topic, OUT=str(self.folder), PARALLELISM=str(parallelism),
@@ -54,6 +143,7 @@ class Job:
         if failpoint:
             env["SLUICE_FAILPOINT"] = failpoint
         log = open(self.folder / "run.log", "ab")
+        self._starts.append(log.tell())
         return subprocess.Popen([SLUICE, "run", HERE / f"{self.name}.yaml", *arguments], env=env, stdout=log, stderr=log)
 
     def run(self, parallelism, **more):
@@ -61,8 +151,32 @@ class Job:
         if process.wait(timeout=300) != 0:
             raise AssertionError(f"{self.name}: exit code {process.returncode}\n{self.log()[-3000:]}")
 
+    def run_to_the_end_of_what_was_fed(self, parallelism):
+        """`until: end` alone would end where the topic ended when it was first read."""
+        process = self.start(parallelism, until="none")
+        self.wait_for_checkpoint(process, self.messages)
+        stop(process)
+        self.run(parallelism)
+
+    def wait_for_checkpoint(self, process, messages):
+        """Until the process, which has just been started, has written one behind so many messages."""
+        before = self.newest_checkpoint()
+
+        def is_there():
+            if process.poll() is not None:
+                raise AssertionError(f"{self.name}: exit code {process.returncode} before {messages} messages\n{self.log()[-3000:]}")
+            newest = self.newest_checkpoint()
+            return newest and newest.messages(self.source) >= messages and (before is None or newest.number > before.number)
+        wait_for(is_there, f"a checkpoint behind {messages} messages", 120)
+
     def log(self):
         return (self.folder / "run.log").read_text(errors="replace")
+
+    def newest_checkpoint(self):
+        return newest_checkpoint(self.folder)
+
+    def restored(self):
+        return restored(self.folder / "run.log", self._starts)
 
     # ---- what the sinks hold ----------------------------------------------------------------
 

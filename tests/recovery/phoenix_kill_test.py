@@ -2,7 +2,8 @@
 """phoenix_kill_test.py FOLDER JOB_KILLS SERVER_KILLS [SEED]: job DIM into a real Phoenix, with kill -9 of the job, of the Query Server and
 of HBase at random moments; after the last restart every row of every table is compared with the oracle.
 
-The servers are those of phoenix.sh with PHOENIX_DATA; SERVER_KILLS is how often each of the two is killed.
+The servers are those of phoenix.sh with PHOENIX_DATA; SERVER_KILLS is how often each of the two is killed. JOB_KILLS are counted that the
+job goes on from, at a checkpoint with messages in it.
 """
 import json
 import os
@@ -16,12 +17,11 @@ import threading
 import time
 import zlib
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/services/phoenix")]
+import jobs
+from jobs import HERE, ROOT, dataset, oracle
+
+sys.path.insert(0, str(ROOT / "tests/services/phoenix"))
 import avatica  # noqa: E402
-import dataset  # noqa: E402
-import oracle  # noqa: E402
 
 SLUICE = os.environ.get("SLUICE", str(ROOT / "build/release/bin/sluice"))
 PHOENIX_SH = str(ROOT / "tests/services/phoenix/phoenix.sh")
@@ -56,6 +56,7 @@ class Job:
 
     def clean(self, schema):
         self.schema = schema
+        self.starts = []  # where the log of each run begins
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         (self.folder / "out").mkdir(parents=True)
 
@@ -64,7 +65,20 @@ class Job:
                    CONFIG=str(self.data / "dim_config.jsonl"), INPUT=str(self.input), SCHEMA=self.schema,
                    SERVERS="http://" + os.environ["PHOENIX"])
         with open(self.folder / "out" / "run.log", "ab") as log:
+            self.starts.append(log.tell())
             return subprocess.Popen([SLUICE, "run", HERE / "phoenix.yaml"], env=env, stdout=log, stderr=log)
+
+    def newest_checkpoint(self):
+        return jobs.newest_checkpoint(self.folder / "out")
+
+    def wait_for_checkpoint(self, process):
+        """A new one of this run, or its end."""
+        before = self.newest_checkpoint()
+
+        def is_there():
+            newest = self.newest_checkpoint()
+            return process.poll() is not None or (newest and (before is None or newest.number > before.number))
+        jobs.wait_for(is_there, "a checkpoint", 120)
 
     def finish(self, process):
         if process.wait(timeout=300) != 0:
@@ -108,34 +122,44 @@ class Job:
 
 
 def trial(job, name, victims, length):
-    """One run of the job to its end, with these victims on the way."""
+    """One run of the job to its end, with these victims on the way. Gives how many of the job's kills count."""
     job.clean(name)
-    process, history = job.start(random.choice((1, 2, 3))), []
+    process, history, newest = job.start(random.choice((1, 2, 3))), [], []
     starters = []
-    for victim in victims:
-        moment = round(random.uniform(0.2, max(0.5, length / len(victims))), 2)
-        history.append(f"{victim} after {moment} s")
-        time.sleep(moment)
-        if victim == "job":
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            process = job.start(random.choice((1, 2, 3)))
-            continue
+    try:
+        for victim in victims:
+            early = victim != "job" or random.random() < 0.2
+            if not early:
+                job.wait_for_checkpoint(process)
+            moment = round(random.uniform(0, max(0.5, length / len(victims))), 2)
+            history.append(f"{victim} {moment} s after the {'one before' if early else 'next checkpoint'}")
+            time.sleep(moment)
+            if victim == "job":
+                if process.poll() is not None:
+                    history[-1] = "the job was over"
+                    continue
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                newest.append(job.newest_checkpoint())
+                process = job.start(random.choice((1, 2, 3)))
+                continue
+            for s in starters:
+                s.join()
+            phoenix_sh("kill", victim)
+            pause = random.uniform(0, 3)
+            starters.append(threading.Thread(target=lambda p=pause: (time.sleep(p), phoenix_sh("start"))))
+            starters[-1].start()
         for s in starters:
             s.join()
-        phoenix_sh("kill", victim)
-        pause = random.uniform(0, 3)
-        starters.append(threading.Thread(target=lambda p=pause: (time.sleep(p), phoenix_sh("start"))))
-        starters[-1].start()
-    for s in starters:
-        s.join()
-    job.finish(process)
-    try:
+        job.finish(process)
+        went_on = jobs.went_on_from(newest, jobs.restored(job.folder / "out" / "run.log", job.starts))
         rows = job.check()
     except AssertionError as error:
         raise AssertionError(f"{'; '.join(history)}: {error}\n{job.log()}") from error
-    print(f"{'; '.join(history)}: {rows} rows equal", flush=True)
+    counted = [c.messages("topic_db") for c in went_on if c and c.messages("topic_db") > 0]
+    print(f"{'; '.join(history)}: went on behind {counted} messages, {rows} rows equal", flush=True)
     job.drop()
+    return len(counted)
 
 
 def main(folder, job_kills, server_kills, seed):
@@ -149,16 +173,20 @@ def main(folder, job_kills, server_kills, seed):
     length = time.monotonic() - begin
     print(f"undisturbed in {length:.2f} s: {job.check()} rows equal", flush=True)
     job.drop()
-    number = 0
+    number, most = 0, job_kills * 2 + server_kills
     while job_kills > 0 or server_kills > 0:
-        victims = ["job"] * min(job_kills, random.randint(1, 3))
-        job_kills -= len(victims)
+        victims = ["job"] * min(max(job_kills, 0), random.randint(1, 3))
         if server_kills > 0:
             victims += ["pqs", "hbase"]
             server_kills -= 1
         random.shuffle(victims)
         number += 1
-        trial(job, name + str(number), victims, length)
+        if number > most:
+            raise AssertionError(f"seed {seed}: {job_kills} more kills of the job were wanted that it goes on from")
+        try:
+            job_kills -= trial(job, name + str(number), victims, length)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
 
 
 if __name__ == "__main__":
