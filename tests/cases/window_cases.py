@@ -163,12 +163,18 @@ operators:
   - { id: source, use: file.source, with: { path: "${OUT}/rows.jsonl" }, event_time: { field: ts, format: epoch_s } }
   - { id: win, use: tumbling_window, input: source, with: { size: 1d, zone: "${ZONE}", aggregates: { n: count }, version_column: "" } }
   - { id: out, use: file.sink, input: win, with: { dir: "${OUT}/${TZ}/out" } }
+  - id: dates
+    use: tumbling_window
+    input: source
+    with: { size: 1d, zone: "${ZONE}", start_column: cur_date, end_column: "", time_format: yyyyMMdd, aggregates: { n: count }, version_column: "" }
+  - { id: out_dates, use: file.sink, input: dates, with: { dir: "${OUT}/${TZ}/dates" } }
 """
     for zone in ("UTC", "America/New_York"):
         w.run(day, environment={"TZ": zone, "ZONE": "Asia/Shanghai"})
         equal(w.files(f"{zone}/out"), ['{"stt":"2023-11-06 00:00:00","edt":"2023-11-07 00:00:00","n":1}',
                                        '{"stt":"2023-11-07 00:00:00","edt":"2023-11-08 00:00:00","n":1}',
                                        '{"stt":"2023-11-08 00:00:00","edt":"2023-11-09 00:00:00","n":1}'], f"days with TZ={zone}")
+        equal(w.files(f"{zone}/dates"), ['{"cur_date":"20231106","n":1}', '{"cur_date":"20231107","n":1}', '{"cur_date":"20231108","n":1}'], f"dates with TZ={zone}")
     # 5 November 2023 has 25 hours in New York: its last second is 86399 + 3600 s after its first.
     first = 1699156800
     w.path("rows.jsonl").unlink()

@@ -17,9 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SLUICE = os.environ.get("SLUICE", str(ROOT / "build/release/bin/sluice"))
 PATIENCE_S = 60
 
-class CannotRun(Exception):
-    """This machine does not let a case arrange what it needs; said aloud, and no failure of the product."""
-
 
 class Case:
     def __init__(self, case_id, title, function, alone, fails_because):

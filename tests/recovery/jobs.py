@@ -48,7 +48,7 @@ class Checkpoint:
     def messages(self, source):
         """How many messages the source has read: of topics, or lines of files."""
         splits = next(s["splits"] for s in self._sources if s["operator"] == source)
-        ends = (re.search(r"(before )?offset (\d+)$|:(\d+) \(byte \d+\)$", split["position_text"]) for split in splits)
+        ends = (re.search(r"(before )?offset (\d+)$|:(\d+) \(byte \d+\)$", split["position_text"]) for split in splits if split.get("position"))
         return sum(int(end[3]) if end[3] else int(end[2]) + (0 if end[1] else 1) for end in ends)
 
     def entries(self, operator):

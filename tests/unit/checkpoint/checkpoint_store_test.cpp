@@ -282,10 +282,6 @@ TEST_CASE("lanes add their files from their own threads") {
 TEST_CASE("a full disk fails one checkpoint; the one before stays whole and the next one after it is fine") {
   sluice::tests::TempFolder dir;
   const sluice::tests::SmallDisk small(dir / "small", "6m");
-  if (!small.mounted()) {
-    WARN("no small file system can be mounted here: not tested");
-    return;
-  }
   auto store = must(CheckpointStore::open(small / "store"));
   Job job(dir / "work", *store);
   job.start();
