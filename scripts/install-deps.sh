@@ -4,7 +4,7 @@
 #   scripts/install-deps.sh [GROUP...]      groups: build (default), test, fuzz, bench, format
 #
 #   build   compiler, CMake, the libraries that Sluice links, and the tools that the demo shows its tables with
-#   test    what runs the real servers of the integration tests: Java 17 or newer, Maven, kcat, MariaDB, ClickHouse's
+#   test    what runs the real servers of the integration tests: Java 17 or newer, Maven, kcat, jq, MariaDB, ClickHouse's
 #           libraries, Python's venv
 #   fuzz    clang with libFuzzer
 #   bench   what builds and runs the Flink side of the benchmark: a JDK, Maven, kcat, Python's venv
@@ -19,7 +19,7 @@ declare -A groups=(
     libspdlog-dev libfmt-dev libsqlite3-dev libcpp-httplib-dev prometheus-cpp-dev libhowardhinnant-date-dev
     libcurl4-openssl-dev libmariadb-dev libprotobuf-dev protobuf-compiler libssl-dev zlib1g-dev tzdata sqlite3 python3"
   [test]="java maven kcat util-linux mariadb-server mariadb-client libaio1 libnuma1 unzip
-    clickhouse-common python3-venv openssl curl"
+    clickhouse-common python3-venv openssl curl jq"
   [fuzz]="clang-14 libclang-rt-14-dev"
   [bench]="jdk maven kcat python3-venv"
   [format]="clang-format"

@@ -234,8 +234,11 @@ base::Status Task::loop() {
   SLUICE_TRY(open_all());
   arena_ = nullptr;
   // What the operators below had heard before the restart. A source has it once it knows its splits.
-  for (const auto& link : links_)
-    if (link.get() != source_ && link->watermark != SLUICE_NO_TIME) push_all(*link, {Message::Kind::kWatermark, link->watermark, {}, nullptr});
+  for (const auto& link : links_) {
+    if (link.get() == source_ || link->watermark == SLUICE_NO_TIME) continue;
+    push_all(*link, {Message::Kind::kWatermark, link->watermark, {}, nullptr});
+    SLUICE_TRY(tell_children(*link, link->watermark));
+  }
   for (;;) {
     bool progress = false;
     while (auto c = mailbox_.next_command()) {
@@ -399,9 +402,15 @@ base::Status Task::advance(Link& link, int64_t watermark) {
     SLUICE_TRY(retrying(op, [&] { return op.on_watermark(watermark); }));
     SLUICE_TRY(after_call(link, nullptr));
   }
+  SLUICE_TRY(tell_children(link, watermark));
+  push_all(link, {Message::Kind::kWatermark, watermark, {}, nullptr});
+  return base::Status::ok();
+}
+
+// After a restart some may not have heard of it: those of a window's first phase have no watermark in the checkpoint.
+base::Status Task::tell_children(const Link& link, int64_t watermark) {
   for (size_t e : link.children)
     if (plan_.edges[e].to_port == SLUICE_PORT_MAIN) SLUICE_TRY(advance(*link_of(plan_.edges[e].to), watermark));
-  push_all(link, {Message::Kind::kWatermark, watermark, {}, nullptr});
   return base::Status::ok();
 }
 
@@ -572,8 +581,10 @@ base::Status Task::discover() {
   for (auto& slot : clock_.slots()) slot.assigned = true;
   if (first) {
     restore_clock();
-    if (const int64_t known = std::min(source_->watermark, clock_.watermark()); known != SLUICE_NO_TIME)
+    if (const int64_t known = std::min(source_->watermark, clock_.watermark()); known != SLUICE_NO_TIME) {
       push_all(*source_, {Message::Kind::kWatermark, known, {}, nullptr});
+      SLUICE_TRY(tell_children(*source_, known));
+    }
     // A lane without splits says nothing about time.
     if (clock_.slots().empty()) SLUICE_TRY(set_idle(*source_, true));
     job_.sources[source_->node]->lane_ready();

@@ -143,6 +143,7 @@ class Task {
 
   // Control that travels with the rows.
   base::Status advance(Link& link, int64_t watermark);
+  base::Status tell_children(const Link& link, int64_t watermark);
   base::Status set_idle(Link& link, bool idle);
   base::Status marker(Link& link, uint32_t port, uint32_t marker);
   base::Status schema(Link& link, const std::shared_ptr<const Schema>& schema);

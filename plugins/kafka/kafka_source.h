@@ -59,6 +59,8 @@ class KafkaSource final : public Source<SourceConfig> {
   Status close() override;
   Status discover(std::vector<Split>* splits) override;
   Status assign(const std::vector<AssignedSplit>& splits) override;
+  // A partition that `until: end` ended goes on where there is no end any more.
+  bool may_have_grown(std::string_view /*split*/) override { return config().until == Until::kNone; }
   Status poll(uint32_t max_rows) override;
   Status prepare(uint64_t checkpoint) override;
   Status commit(uint64_t checkpoint) override;

@@ -43,7 +43,8 @@ While a topic is gone, the status line says so, and the job waits.
 
 With `until: end` a partition ends where it ended when it was first read, also after a restart. It ends by position: gaps
 of compaction, aborted transactions and control records do not matter. Messages of a transaction that is still open then
-are not read. New partitions are not read either.
+are not read. New partitions are not read either. A later run without `until` goes on behind that; another one with `until: end` finds
+nothing left to read.
 
 ### Transactions, tombstones, keys
 

@@ -75,11 +75,12 @@ def bc01(w):
 
 @case("BC-02", "the same configuration row again and again changes nothing")
 def bc02(w):
-    row = rule("base_dic", "dim_base_dic", "id,dic_name", "id")
+    row = rule("base_dic", "dim_base_dic", "id,dic_name", "id", "SALT_BUCKETS = 3")
     w.lines("table_process.jsonl", snapshot(row))
     w.lines("topic_db.jsonl", change("base_dic", {"id": 0, "dic_name": "d0"}))
     run = followed(w)
     run.wait_until(lambda: w.table("dim_base_dic"), "the first row")
+    schema = w.query("pragma schema_version")  # SQLite counts what changes a table
     for i in range(1, 500):
         w.lines("table_process.jsonl", update(row, row))
         w.lines("topic_db.jsonl", change("base_dic", {"id": i, "dic_name": f"d{i}"}))
@@ -90,6 +91,11 @@ def bc02(w):
     run.stop()
     equal(w.table("dim_base_dic", "id, dic_name"), sorted((str(i), f"d{i}") for i in range(500)))
     equal(state, [1], "entries of the configuration")
+    equal(run.log.count("created the table"), 1, "tables that were created")
+    equal(w.query("pragma schema_version"), schema, "changes of tables")
+    # The sink says so whenever it is given the table's description: with the row, and once more at the snapshot's end.
+    described = run.log.count('dim_base_dic: the table options "SALT_BUCKETS = 3" are not for SQLite')
+    equal(described in (1, 2), True, f"the table was described {described} times")
     equal([run.counter("configured", c) for c in ("rules_added", "rules_changed", "kept")], [1, 0, 500], "added, changed, kept")
 
 

@@ -170,7 +170,7 @@ def produce(topic, records, partition=0, compression="none", key=None, null=Fals
     """Appends records (str or bytes) in order, all with the same `key`; with `null`, messages without a value."""
     values = [r.encode() if isinstance(r, str) else r for r in records]
     command = ["kcat", "-P", "-q", "-b", ADDRESS, "-t", topic, "-p", str(partition), "-z", compression, "-D", _BETWEEN.decode(),
-               "-X", "topic.partitioner=consistent"]
+               "-X", "topic.partitioner=consistent", "-X", f"message.max.bytes={max(1_000_000, 2 * max(map(len, values), default=0))}"]
     if null:
         command += ["-Z"]
     if key is not None:

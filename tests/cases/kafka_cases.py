@@ -1,10 +1,14 @@
 """A Kafka source whose topic loses records, is made anew, grows, or holds bytes that nobody can read."""
 import functools
 import json
+import os
+import re
+import subprocess
+import sys
 
 import broker
+from world import ROOT, contains, equal
 from world import case as register
-from world import contains, equal
 
 case = functools.partial(register, "kafka")
 
@@ -79,6 +83,46 @@ def kf02(w):
     run = read(w, latest, 20, "--parallelism", "4")
     contains(run.log, f"{topic}-3: from offset 0 (new partition), it holds 0 to 10")
     equal(numbers(w), list(range(140)), "rows after the restart")
+
+    # Windows wait for what is in the new partitions, also from one run to the next.
+    topic = w.topic("timed")
+    windowed = job(topic, ", discover_interval: 500ms").replace("    with: { brokers", """    event_time: { field: ts, format: epoch_s, out_of_order: 2s, idle_timeout: 0 }
+    with: { brokers""").replace("/checkpoints", "/timed-checkpoints").replace("/out\"", "/timed\"").replace("    input: topic_db", "    input: win") + """
+  - id: win
+    use: tumbling_window
+    input: topic_db
+    with: { size: 10s, aggregates: { n: count }, start_column: "", end_column: second, time_format: ss, version_column: "" }
+"""
+    first = 1699286400
+
+    def timed(*seconds):
+        return [f'{{"ts":{first + s}}}' for s in seconds]
+
+    def splits(run):
+        return {s["split"] for s in (run.progress() or {"splits": []})["splits"]}
+
+    def held(run, by):
+        text = f"the watermark is held by split {topic}-{by} of topic_db: it has given no rows yet"
+        run.wait_until(lambda: text in (run.progress() or {"waiting_for": []})["waiting_for"], f"partition {by} to be waited for")
+
+    broker.produce(topic, timed(1, 2, 13))
+    run = w.start(windowed, "--parallelism", "2")
+    run.wait_until(lambda: w.files("timed") == ['{"second":"10","n":2}'], "the first window")
+    broker.add_partitions(topic, 3)
+    run.wait_until(lambda: len(splits(run)) == 3, "the new partitions")
+    broker.produce(topic, timed(14, 33))
+    broker.produce(topic, timed(15, 33), partition=1)
+    run.wait_until(lambda: run.counters("win").get("rows_in") == 7, "the rows of two partitions")
+    held(run, 2)
+    run.stop()
+    run = w.start(windowed, "--parallelism", "2")
+    held(run, 2)
+    equal(w.files("timed"), ['{"second":"10","n":2}'], "windows that the third partition holds")
+    broker.produce(topic, timed(11, 12, 33), partition=2)
+    run.wait_until(lambda: len(w.files("timed")) == 2, "the second window")
+    run.stop()
+    equal(w.files("timed"), ['{"second":"10","n":2}', '{"second":"20","n":5}'], "windows")
+    equal(run.counter("win", "late_dropped"), 0, "late rows")
 
 
 @case("KF-03", "a topic that was deleted and made anew is noticed, running and at a start")
@@ -164,6 +208,13 @@ def kf08(w):
     run = w.run(job(topic, end))
     equal(numbers(w), sorted(good), "rows with on_error: dead_letter")
     equal([(x["position"], x["bytes"].decode()) for x in w.letters()], [(f"{topic}[0] offset {i}", f"broken {i}") for i in (10, 500, 999)], "dead letters")
+    # As docs/operating.md says: out of the letters, with the fix, into the topic again.
+    recipe = re.search(r"```sh\n(jq .*?)```", (ROOT / "docs/operating.md").read_text(), re.S)[1]
+    recipe = recipe.replace("FIX", """sed -E 's/broken ([0-9]+)/{"n":\\1}/g'""").replace("TOPIC", topic)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", recipe], cwd=w.folder, env=dict(os.environ, KAFKA=broker.ADDRESS), check=True)
+    equal(broker.end_offset(topic), 1003, "the topic's end")
+    read(w, job(topic), 3)
+    equal(numbers(w), list(range(1000)), "rows after the letters were fed again")
     # Dead letters that cannot be written hold the offset back.
     w.write("no-folder", "a file, not a folder")
     run = w.run(job(topic, end).replace("/dead-letters", "/no-folder").replace("/checkpoints", "/unwritable").replace("/out\"", "/unwritable-out\"")
@@ -171,3 +222,67 @@ def kf08(w):
     equal(run.messages(), [f"dead letters: cannot create {w.path('no-folder')}: Not a directory"], "dead letters that cannot be written")
     if broker.committed(f"{topic}-x", topic) > 10:
         raise AssertionError("the offset passed a dead letter that was not written")
+
+
+# Runs a command and writes how much memory it had at most, in KiB.
+MEASURED = "import os, resource, subprocess, sys\n" \
+           "code = subprocess.call(sys.argv[2:])\n" \
+           "open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))\n" \
+           "sys.exit(code)"
+
+
+@case("BAD-01", "bad input of every kind: dead letters with place and reason, nothing else lost, memory bounded")
+def bad01(w):
+    first = 1699286400  # 2023-11-06T16:00:00Z
+
+    def good(user, amount="1.50"):
+        return f'{{"user_id":"{user}","ts":{first + 1},"amount":{amount}}}'
+
+    def bad(n):
+        """Each kind: (operator that refuses it, reason, message)."""
+        return (
+            ("topic_db", "a record of 10000054 bytes; limits.max_record_size is 8388608",
+             f'{{"user_id":"big-{n:02}","ts":{first},"amount":1,"x":"{"b" * 10_000_000}"}}'),
+            ("topic_db", "the text ends too early, at byte 20", '{"user_id":"x","ts":'),
+            ("topic_db", "invalid UTF-8 near byte 12", b'{"user_id":"\xff\xfe","ts":1699286401,"amount":1}'),
+            ("topic_db", "nested deeper than 512 levels, at byte 563",
+             f'{{"user_id":"deep-{n:02}","ts":{first},"amount":1,"x":{"[" * 10_000}{"]" * 10_000}}}'),
+            ("win", 'field "amount": a number of 400 characters at byte 48; at most 255 are allowed', good(f"digits-{n:02}", "7" * 400)),
+            ("first", 'key field "user_id" of operator "first" is missing', f'{{"ts":{first},"amount":1}}'),
+            ("topic_db", 'event time: field "ts" holds "253370764800", further ahead of the clock than max_ahead (1d)',
+             '{"user_id":"far","ts":253370764800,"amount":1}'))
+
+    topic = w.topic(max_message_bytes="20000000")
+    expected, at = [], 0
+    for n in range(24):
+        messages = [good(n)]
+        for operator, reason, message in bad(n):
+            expected.append((operator, f"{topic}[0] offset {at + len(messages)}", reason, message if isinstance(message, bytes) else message.encode()))
+            messages += [message, good(f"{n}-{len(messages)}")]
+        broker.produce(topic, messages)
+        at += len(messages)
+    pipeline = job(topic, ", until: end").replace("    with: { brokers", """    event_time: { field: ts, format: epoch_s, out_of_order: 2s }
+    with: { brokers""").replace("  - id: out\n    use: file.sink\n    input: topic_db", """  - id: first
+    use: daily_dedup
+    input: topic_db
+    key: user_id
+    with: { date_fields: [] }
+  - id: win
+    use: tumbling_window
+    input: first
+    with: { size: 10s, aggregates: { n: count, amount: sum(amount) }, time_format: epoch_ms, version_column: "" }
+  - id: out
+    use: file.sink
+    input: win""")
+    run = w.start(pipeline, inside=[sys.executable, "-c", MEASURED, str(w.path("memory"))]).wait_end(0)
+    rows = 24 * 8
+    equal(w.files(), [f'{{"stt":{first}000,"edt":{first + 10}000,"n":{rows},"amount":{rows * 3 // 2}.00}}'], "rows")
+    found = [(x["operator"], x["position"], x["reason"], x["bytes"]) for x in w.letters()]
+    equal([x[:3] for x in found], [x[:3] for x in expected], "dead letters")
+    equal([len(x[3]) for x in found if x not in expected], [], "sizes of letters that hold other bytes than the message")
+    contains(run.log, f"{len(expected)} dead letters in")
+    rejected = {name: int(n.replace(",", "")) for name, n in re.findall(r" info +(\w+) +[a-z_.]+ +[\d,]+ +[\d,]+ +([\d,]+)$", run.log, re.M)}
+    equal(rejected, {"topic_db": 24 * 5, "first": 24, "win": 24}, "rejected rows")
+    memory = int(w.path("memory").read_text()) // 1024
+    if memory > 250:
+        raise AssertionError(f"{memory} MiB of memory")
