@@ -1,5 +1,6 @@
 #include "binlog_position.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -20,7 +21,12 @@ bool read_number(std::string_view text, uint64_t* out) {
 }  // namespace
 
 void BinlogPosition::append_head(std::string* out) const {
-  out->append(chosen ? "4\tstream\t" : "2\tstream\t").append(server).append("\t").append(file).append("\t");
+  const bool dated = created != 0 && !chosen;
+  out->append(chosen ? "4" : dated ? "5" : "2").append("\tstream\t").append(server).append("\t").append(file).append("\t");
+  if (dated) {
+    append_number(created, out);
+    out->append("\t");
+  }
   append_number(begin, out);
   out->append("\t").append(gtid).append("\t").append(open_gtid).append("\t");
 }
@@ -50,7 +56,7 @@ std::string BinlogPosition::encode() const {
 }
 
 std::optional<BinlogPosition> BinlogPosition::decode(std::string_view text) {
-  std::array<std::string_view, 10> fields;
+  std::array<std::string_view, 11> fields;
   size_t count = 0;
   while (true) {
     if (count == fields.size()) return std::nullopt;
@@ -68,17 +74,24 @@ std::optional<BinlogPosition> BinlogPosition::decode(std::string_view text) {
     p.gtid = fields[7];
     return read_number(fields[3], &p.rows) && read_number(fields[6], &p.begin) ? std::optional(p) : std::nullopt;
   }
-  const bool first_form = fields[0] == "1";
+  const bool first_form = fields[0] == "1", dated = fields[0] == "5";
   p.chosen = fields[0] == "4";
-  if (!first_form && fields[0] != "2" && !p.chosen) return std::nullopt;
+  if (!first_form && fields[0] != "2" && !p.chosen && !dated) return std::nullopt;
   if (first_form && fields[1] == "snapshot" && count == 4) {
     p.table = fields[2];
     return read_number(fields[3], &p.rows) ? std::optional(p) : std::nullopt;
   }
-  if (fields[1] != "stream" || count != (first_form ? 9 : 10)) return std::nullopt;
+  if (fields[1] != "stream" || count != (first_form ? 9u : dated ? 11u : 10u)) return std::nullopt;
   p.phase = Phase::kStream;
   p.server = fields[2];
   p.file = fields[3];
+  if (dated) {
+    uint64_t created = 0;
+    if (!read_number(fields[4], &created) || created == 0 || created > UINT32_MAX) return std::nullopt;
+    p.created = static_cast<uint32_t>(created);
+    std::copy(fields.begin() + 5, fields.end(), fields.begin() + 4);
+    --count;
+  }
   p.gtid = fields[5];
   if (!first_form) p.open_gtid = fields[6];
   const std::string_view* const last = fields.data() + count - 3;

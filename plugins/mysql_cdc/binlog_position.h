@@ -12,10 +12,12 @@ namespace sluice_mysql {
 //                                            a snapshot under way: it cannot be gone on with, it starts anew. The
 //                                            first attempt was of this place or a later one
 //   "1" "snapshot" TABLE ROWS                as earlier versions wrote it
-//   "2" "stream" SERVER FILE BEGIN GTID OPEN EVENT ROW ROWS
+//   "5" "stream" SERVER FILE CREATED BEGIN GTID OPEN EVENT ROW ROWS
+//   "2" "stream" SERVER FILE BEGIN GTID OPEN EVENT ROW ROWS  likewise; CREATED is not known
 //   "4" "stream" likewise                    where the options say: nothing has been read from there yet
 //   "1" "stream" SERVER FILE BEGIN GTID EVENT ROW ROWS       as earlier versions wrote it: OPEN is not known
 // SERVER   who wrote FILE: @@server_uuid (MySQL), @@server_id (MariaDB)
+// CREATED  when FILE was begun, in seconds since 1970: another file of the same name is told by it
 // BEGIN    offset in FILE where a transaction begins; all before it is done
 // GTID     the transactions before BEGIN; empty: not known
 // OPEN     GTID of the transaction at BEGIN; empty: none is under way, or it has none
@@ -30,6 +32,7 @@ struct BinlogPosition {
   std::string table;  // kSnapshot
   // kSnapshot: a place that is not behind that of the first attempt; no file: there was none
   std::string server, file, gtid, open_gtid;
+  uint32_t created = 0;  // kStream; 0: not known
   uint64_t begin = 0;
   uint64_t event = 0;
   uint32_t row = 0;

@@ -1,6 +1,7 @@
 #include "transaction_tracker.h"
 
 #include <charconv>
+#include <ctime>
 
 namespace sluice_mysql {
 namespace {
@@ -13,12 +14,21 @@ uint64_t number_of(std::string_view gtid) {
   return out;
 }
 
+std::string time_text(uint32_t seconds) {
+  const auto t = static_cast<time_t>(seconds);
+  std::tm parts{};
+  gmtime_r(&t, &parts);
+  char text[40];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
 }  // namespace
 
 TransactionTracker::TransactionTracker(bool mariadb, const BinlogPosition& from, bool by_offset, bool gtid_known,
                                        const std::string& server)
     : place_(from),
       file_(by_offset ? from.file : std::string()),
+      created_(by_offset ? from.created : 0),
       done_(GtidSet::parse(mariadb, from.gtid).value_or(GtidSet(mariadb))),
       gtid_known_(gtid_known || !from.gtid.empty()),
       resuming_(from.inside_transaction()),
@@ -35,6 +45,7 @@ void TransactionTracker::begin(const Event& event, std::string_view gtid) {
   if (!unsettled_.empty()) return;  // place_ stays at an earlier transaction
   if (place_.file != file_ || place_.begin != event.begin) {
     place_.file = file_;
+    place_.created = created_;
     place_.begin = event.begin;
     ++version_;
   }
@@ -51,6 +62,7 @@ void TransactionTracker::move_to(const std::string& file, uint64_t position) {
   }
   unsettled_.clear();
   place_.file = file;
+  place_.created = file == file_ ? created_ : 0;
   place_.begin = position;
   place_.open_gtid.clear();
   place_.event = place_.row = 0;
@@ -77,8 +89,24 @@ Outcome TransactionTracker::end(const Event& event) {
   return Outcome::ok();
 }
 
+// Each file begins with this event, and each connection with that of its file. Its time is the file's: offsets and GTIDs
+// of a binlog that was made anew may be the same.
+Outcome TransactionTracker::format(const Event& e) {
+  created_ = e.header.timestamp;
+  if (by_offset_ && from_.created != 0 && created_ != 0 && file_ == from_.file && created_ != from_.created)
+    return Outcome::lost(file_ + " is not the file that was read before: it was begun at " + time_text(created_) +
+                         ", and that one at " + time_text(from_.created) +
+                         ". The binlog was made anew (RESET MASTER)");
+  if (place_.file != file_ || place_.created == created_) return Outcome::ok();
+  place_.created = created_;
+  ++version_;
+  return Outcome::ok();
+}
+
 Outcome TransactionTracker::see(const Event& e, const Statement* statement) {
   if (!e.made_up) place_.chosen = false;
+  if (e.kind == EventKind::kRotate && file_ != e.text) created_ = 0;
+  if (e.kind == EventKind::kFormat) SLUICE_MYSQL_CHECK(format(e));
   switch (e.kind) {
     case EventKind::kRotate:
       if (!e.made_up) {

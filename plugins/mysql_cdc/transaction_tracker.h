@@ -55,10 +55,12 @@ class TransactionTracker {
   // `gtid`: empty: it has none.
   void begin(const Event& event, std::string_view gtid);
   Outcome end(const Event& event);
+  Outcome format(const Event& event);
   void move_to(const std::string& file, uint64_t position);
 
   BinlogPosition place_;
-  std::string file_;  // that is being sent
+  std::string file_;      // that is being sent
+  uint32_t created_ = 0;  // when it was begun; 0: not yet known
   GtidSet done_;
   bool gtid_known_;
   uint64_t version_ = 1;

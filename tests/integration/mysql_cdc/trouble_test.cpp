@@ -610,6 +610,43 @@ TEST_CASE("a binlog that was made anew under the same names") {
   CHECK(message.find(kWayOut) != std::string::npos);
 }
 
+TEST_CASE("a binlog that was made anew, with transactions of the same number and size") {
+  const std::string db = server().fresh_database(), t = db + ".t";
+  server().sql("RESET MASTER");
+  server().sql("CREATE TABLE " + t + " (id INT PRIMARY KEY, a VARCHAR(20))");
+  Harness h(server().options(t, "start: latest"));
+  begin(h);
+  server().sql("INSERT INTO " + t + " VALUES (1,'a')");
+  poll_to_end(h);
+  const std::string end = server().position();
+  h.checkpoint();
+  const auto at = BinlogPosition::decode(*h.split("binlog").position);
+  h.crash();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // the files' times are seconds
+  server().sql("RESET MASTER");
+  server().sql("CREATE TABLE " + db + ".u (id INT PRIMARY KEY, a VARCHAR(20))");
+  server().sql("INSERT INTO " + t + " VALUES (2,'b')");
+  REQUIRE(server().position() == end);
+  server().sql("INSERT INTO " + t + " VALUES (3,'c')");
+  h.restore();
+  const std::string message = poll_to_failure(h).message();
+  CHECK(h.pull().empty());
+  CHECK(message.find("binlog.000001 is not the file that was read before: it was begun at 2") == 0);
+  CHECK(message.find(" UTC. The binlog was made anew (RESET MASTER) (needed: " + at->describe() +
+                     "; the server has binlog.000001 only)" + kWayOut) != std::string::npos);
+  // The file itself is known again.
+  Harness same(server().options(t, "start: latest"));
+  begin(same);
+  poll_to_end(same);
+  same.checkpoint();
+  same.crash();
+  same.restore();
+  server().sql("INSERT INTO " + t + " VALUES (4,'d')");
+  poll_to_end(same);
+  CHECK(essences(same.pull()) == Lines{R"(c null {"id":4,"a":"d"})"});
+  CHECK(same.counter("gaps") == 0);
+}
+
 TEST_CASE("a server whose binlog has none of the GTID domains that were read is a gap, not a beginning") {
   if (!server().mariadb()) return;
   const std::string t = fresh_table();

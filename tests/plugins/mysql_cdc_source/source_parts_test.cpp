@@ -53,6 +53,13 @@ TEST_CASE("positions are read as they were written, and nothing else is") {
   CHECK(q->encode() == p.encode());
   CHECK(q->describe() == "binlog.000001:5000 row 17 of the transaction at 4567 (after 0-101-7)");
   CHECK(at(4567).describe() == "binlog.000001:4567");
+  BinlogPosition dated = p;
+  dated.created = 1700000000;
+  CHECK(dated.encode() == "5\tstream\t101\tbinlog.000001\t1700000000\t4567\t0-101-7\t0-101-8\t5000\t17\t20");
+  const auto dated_again = BinlogPosition::decode(dated.encode());
+  REQUIRE(dated_again);
+  CHECK(dated_again->encode() == dated.encode());
+  CHECK(dated_again->describe() == q->describe());
   CHECK(BinlogPosition::decode(BinlogPosition().encode())->phase == BinlogPosition::Phase::kSnapshot);
   BinlogPosition snapshot = at(4567, "0-101-7");
   snapshot.phase = BinlogPosition::Phase::kSnapshot;
@@ -85,7 +92,8 @@ TEST_CASE("positions are read as they were written, and nothing else is") {
   for (const char* bad :
        {"", "1", "2\tstream\t1\tf\t4\t\t0\t0\t0", "3\tstream\t1\tf\t4\t\t\t0\t0\t0", "2\tsnapshot\tt\t1",
         "1\tstream\t1\tf\t4\t\t0\t0", "1\tstream\t1\tf\t-4\t\t0\t0\t0", "1\tstream\t1\tf\t4\t\t0\t99999999999\t0",
-        "1\tsnapshot\tt\tx", "1\tstream\t1\tf\t4\t\t0\t0\t0\t0"})
+        "1\tsnapshot\tt\tx", "1\tstream\t1\tf\t4\t\t0\t0\t0\t0", "5\tstream\t1\tf\t4\t\t\t0\t0\t0",
+        "5\tstream\t1\tf\t0\t4\t\t\t0\t0\t0", "5\tstream\t1\tf\t99999999999\t4\t\t\t0\t0\t0"})
     CHECK_FALSE(BinlogPosition::decode(bad));
   CHECK(parse_file_position("binlog.000003:4567")->position == 4567);
   for (const char* bad : {"binlog.000003", ":4", "a b:4", "x:", "x:1x", "../x:4"})
@@ -291,6 +299,42 @@ TEST_CASE("a transaction is gone on with behind its last row, by offset and by c
   CHECK(o.message() ==
         "the row that was read last, binlog.000001:300 row 1 of the transaction at 100, is not in this server's "
         "binlog: it was made anew");
+}
+
+TEST_CASE("a file is known by its name and by when it was begun") {
+  BinlogPosition from = at(431);
+  from.created = 1700000000;
+  const auto format = [](uint32_t time, bool made_up) {
+    Event e = event(EventKind::kFormat, 4, 256);
+    e.header.timestamp = time;
+    e.made_up = made_up;
+    return e;
+  };
+  TransactionTracker same(true, from, true, false);
+  REQUIRE(same.see(format(1700000000, true), nullptr).is_ok());
+  CHECK(same.place().encode() == from.encode());
+  Event rotate = event(EventKind::kRotate, 500, 540, "binlog.000002");
+  rotate.position = 4;
+  REQUIRE(same.see(rotate, nullptr).is_ok());
+  CHECK(same.place().created == 0);
+  REQUIRE(same.see(format(1700000500, false), nullptr).is_ok());
+  CHECK(same.place().file == "binlog.000002");
+  CHECK(same.place().created == 1700000500);
+
+  TransactionTracker anew(true, from, true, false);
+  const Outcome o = anew.see(format(1700000500, true), nullptr);
+  CHECK(o.trouble() == Trouble::kLost);
+  CHECK(o.message() ==
+        "binlog.000001 is not the file that was read before: it was begun at 2023-11-14 22:21:40 UTC, and that one at "
+        "2023-11-14 22:13:20 UTC. The binlog was made anew (RESET MASTER)");
+  // As an earlier version wrote it, or of another server.
+  TransactionTracker undated(true, at(431), true, false);
+  const uint64_t version = undated.version();
+  REQUIRE(undated.see(format(1700000500, true), nullptr).is_ok());
+  CHECK(undated.place().created == 1700000500);
+  CHECK(undated.version() != version);
+  TransactionTracker elsewhere(true, from, false, true, "102");
+  CHECK(elsewhere.see(format(1700000500, true), nullptr).is_ok());
 }
 
 TEST_CASE("beyond 4 GiB a position stays at the last transaction that a client can ask for") {
