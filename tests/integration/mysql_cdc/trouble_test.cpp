@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -295,6 +296,53 @@ TEST_CASE("a broken connection does not shut down whoever has its number next") 
     close(ends[i]);
     close(ends[i + 1]);
   }
+}
+
+TEST_CASE("a server in the middle of sending lets go of a connection that is closed") {
+  const std::string t = fresh_table("id INT PRIMARY KEY AUTO_INCREMENT, b LONGTEXT");
+  const std::string begin = server().position();
+  for (int i = 0; i < 60; ++i) server().sql("INSERT INTO " + t + " (b) VALUES (REPEAT('x',1000000))");
+  CdcConfig config;
+  config.host = server().host();
+  config.port = server().port();
+  config.user = "cdc";
+  config.password = "cdcpw";
+  config.heartbeat = std::chrono::seconds(2);
+  config.connect_timeout = std::chrono::seconds(5);
+  const auto dumps = [&] {
+    return server().sql("SELECT STATE FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Binlog Dump','Killed')");
+  };
+  const auto wait = [&](const std::string& what, const std::function<bool()>& done) {
+    for (int i = 0; !done(); ++i) {
+      if (i == 1000) FAIL("waited in vain: " + what);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  };
+  wait("others to end", [&] { return server().kill_dumps(), dumps().empty(); });
+  Interrupter interrupter;
+  Connection sql(&interrupter);
+  REQUIRE(sql.open(config, std::chrono::seconds(5)).is_ok());
+  ServerFacts facts;
+  REQUIRE(read_facts(&sql, &facts).is_ok());
+  BinlogPosition from;
+  from.file = parse_file_position(begin)->file;
+  from.begin = parse_file_position(begin)->position;
+  BinlogConnection binlog(&interrupter);
+  REQUIRE(binlog.open(config, client_name("m", "p", "closing", 0), facts, from).is_ok());
+  int full = 0;  // nothing is taken
+  wait("a full connection", [&] {
+    const Rows states = dumps();
+    const std::string state = states.empty() ? "" : states[0][0].value_or("");
+    full = state == "Writing to net" || state == "Sending to client" ? full + 1 : 0;
+    return full == 20;
+  });
+  interrupter.interrupt();
+  const uint8_t* data = nullptr;
+  size_t size = 0, events = 0;
+  while (binlog.read(&data, &size).is_ok()) ++events;  // what is here already
+  CHECK(events > 0);
+  binlog.close();
+  wait("that the server lets go", [&] { return dumps().empty(); });
 }
 
 TEST_CASE("options that do not fit") {
@@ -608,6 +656,29 @@ TEST_CASE("a binlog that was made anew under the same names") {
   h.restore();
   const std::string message = poll_to_failure(h).message();
   CHECK(message.find(kWayOut) != std::string::npos);
+}
+
+TEST_CASE("without GTIDs a position is a place in a file") {
+  if (server().mariadb() || server().value("SELECT @@gtid_mode") != "OFF") return;
+  const std::string t = fresh_table();
+  Harness h(server().options(t));
+  begin(h);
+  server().sql("INSERT INTO " + t + " VALUES (1,'a',1)");
+  poll_to_end(h);
+  h.checkpoint();
+  const auto at = BinlogPosition::decode(*h.split("binlog").position);
+  CHECK(at->gtid == "");
+  CHECK(h.pull().at(0).json.find("\"gtid\":null") != std::string::npos);
+  h.crash();
+  server().sql("FLUSH BINARY LOGS");
+  const std::string newest = file_of(server().position());
+  server().sql("PURGE BINARY LOGS TO '" + newest + "'");
+  REQUIRE(server().value("SHOW BINARY LOGS") == newest);
+  h.restore();
+  CHECK(poll_to_failure(h).message() ==
+        "cannot read the binlog: Could not find first log file name in binary log index file (1236): the server has "
+        "deleted the binlog that comes next (needed: " +
+            at->describe() + "; the server has " + newest + " only)" + kWayOut);
 }
 
 TEST_CASE("a binlog that was made anew, with transactions of the same number and size") {
