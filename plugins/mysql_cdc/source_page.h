@@ -20,7 +20,8 @@ row format. One split, `binlog`, read by one lane; rows come in the order in whi
 What `start_position` and `start_gtid` name must be there: a place in a binlog where an event begins, GTIDs that the server has had. A start and
 `sluice validate --connect` look (with another `on_gap` than `fail` they only warn).
 
-A checkpoint always wins. It holds file and offset, the GTIDs before them, and the row inside the transaction: a restart goes on with
+A checkpoint always wins. It holds file and offset, when that file was begun (one of the same name that was made anew is another file), the GTIDs
+before them, and the row inside the transaction: a restart goes on with
 the next row also in the middle of a transaction of any size, and no transaction is ever held in memory. A snapshot that was cut off
 starts anew, with its marker; before its rows come the deletes of rows that have been deleted since the first attempt, so that a target
 that was given them lets go of them. (Records of those deletes may name rows that were never given; and a job that was killed before its first

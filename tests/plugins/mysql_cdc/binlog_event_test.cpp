@@ -57,7 +57,7 @@ std::string failure_of(const std::string& bytes) {
 }  // namespace
 
 TEST_CASE("captured transactions, XA, DDL and rotation: each event") {
-  for (const char* server : {"mariadb", "mysql-8.0.31", "mysql-8.0.15"}) {
+  for (const char* server : {"mariadb", "mysql-8.0.31", "mysql-8.0.31-plain", "mysql-8.0.15"}) {
     for (const char* what : {".transactions.binlog.gz", ".stream.packets.gz"}) {
       const std::string name = std::string(server) + what;
       INFO(name);
