@@ -53,14 +53,16 @@ HttpRules ClickHouseSink::short_http_rules() const {
   return http;
 }
 
-// One that is away now is looked at before it is first used.
+// One that is away now is looked at before it is first used; one that cannot be used as it is, is said at once.
 Status ClickHouseSink::check_other_servers(const ServerInfo& info, size_t server) {
   HttpClient client(short_http_rules(), [this](milliseconds) { return stopping(); });
   for (size_t other = 0; other < rules_.servers.size(); ++other) {
+    if (other == server) continue;
     std::shared_ptr<const ServerInfo> found;
-    if (other == server || !read_server(rules_, other, client, &found, false).is_ok() || found->layout == nullptr)
-      continue;
-    const Status s = check_same_table(rules_, server, info, other, *found);
+    Status s = read_server(rules_, other, client, &found, false);
+    if (s.code() == SLUICE_FATAL) warn(s.message() + ". The job stops when it needs this server");
+    if (!s.is_ok() || found->layout == nullptr) continue;
+    s = check_same_table(rules_, server, info, other, *found);
     if (!s.is_ok() && rules_.one_table) return s;
     if (!s.is_ok()) warn(s.message());
   }

@@ -107,9 +107,15 @@ Failure Channel::failure(CURLcode code, const char* text) const {
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ISSUER_ERROR:
       return Failure::of(FailureKind::kLogin, message);
-    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_UNSUPPORTED_PROTOCOL:  // also what is no HTTP
+    case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_URL_MALFORMAT:
       return Failure::of(FailureKind::kNoPhoenix, message);
+    case CURLE_SSL_CONNECT_ERROR:
+      // Other failures of a handshake come while a server goes down. The words are OpenSSL's.
+      if (message.find("wrong version number") == std::string::npos) return Failure::of(FailureKind::kAway, message);
+      return Failure::of(FailureKind::kNoPhoenix,
+                         message + ": no TLS is spoken there, write http:// instead of https://");
     default:
       return Failure::of(FailureKind::kAway, too_long_ ? url_ + ": an answer of more than 64 MiB" : message);
   }

@@ -384,6 +384,11 @@ TEST_CASE("addresses and certificates that stay wrong stop the job: nothing is t
   AnswerProxy proxy(s.url());
   SinkHarness h(options_of({proxy.url(), https}, table));
   h.open();
+  const auto log = h.log();
+  CHECK(std::any_of(log.begin(), log.end(), [&](const auto& line) {
+    return line.text.find(https + ": ") == 0 &&
+           line.text.find(". The job stops when it needs this server") != std::string::npos;
+  }));
   proxy.close_at_once(true);
   const std::string second = at_checkpoint(h);
   found(second, https + ": ");

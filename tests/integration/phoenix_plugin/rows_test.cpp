@@ -250,6 +250,12 @@ TEST_CASE("TLS: the server's certificate must be one that is trusted", "[rows][l
   const sluice::Status refused = stranger.try_open();
   CHECK(refused.code() == SLUICE_FATAL);
   CHECK_THAT(refused.message(), Contains("certificate") && Contains("`ca_file`"));
+  Sink without(s.options("", "https://" + server()));
+  const sluice::Status plain = without.try_open();
+  CHECK(plain.code() == SLUICE_FATAL);
+  CHECK_THAT(plain.message(),
+             Contains("Phoenix: https://" + server() + ": ") &&
+                 Contains("no TLS is spoken there, write http:// instead of https://. Check `servers`"));
   Sink h(s.options("ca_file: '" + certificate + "'", url));
   h.open();
   h.push_schema(trademark_schema());
