@@ -34,6 +34,6 @@ for table in "${tables[@]}"; do
   query -box "$database" "select $columns from \"$table\" order by 1 limit 3"
 done
 echo
-echo "The tables are in $PWD/$database; look around with: sqlite3 -box $database 'select * from dim_base_trademark'"
+echo "The tables are in $(realpath "$database"); look around with: sqlite3 -box $database 'select * from dim_base_trademark'"
 dead_letters=$(find "$DEMO_OUT" -name '*.jsonl' -size +0 | sort)
 [ -z "$dead_letters" ] || printf 'Rows that could not be used, each with its reason:\n%s\n' "$dead_letters"
