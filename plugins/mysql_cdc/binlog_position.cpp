@@ -22,7 +22,8 @@ bool read_number(std::string_view text, uint64_t* out) {
 
 void BinlogPosition::append_head(std::string* out) const {
   const bool dated = created != 0 && !chosen;
-  out->append(chosen ? "4" : dated ? "5" : "2").append("\tstream\t").append(server).append("\t").append(file).append("\t");
+  out->append(chosen ? "4" : dated ? "5" : "2").append("\tstream\t");
+  out->append(server).append("\t").append(file).append("\t");
   if (dated) {
     append_number(created, out);
     out->append("\t");

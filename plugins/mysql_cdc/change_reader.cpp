@@ -133,8 +133,8 @@ Outcome ChangeReader::position_for_start(Connection* sql, const ServerFacts& fac
   }
 }
 
-// MariaDB: the GTIDs before a place where no transaction is under way. Its function for that gives nothing when an event
-// before the place is larger than max_allowed_packet, and an update of a large row is as large as two of it.
+// MariaDB: the GTIDs before a place where no transaction is under way. Its function for that gives nothing when an
+// event before the place is larger than max_allowed_packet, and an update of a large row is as large as two of it.
 Outcome ChangeReader::gtid_at(Connection* sql, const ServerFacts& facts, const FilePosition& at, std::string* out) {
   std::optional<std::string> known;
   SLUICE_MYSQL_CHECK(read_gtid_at(sql, at, &known));
@@ -208,8 +208,8 @@ void ChangeReader::read_all() {
       host_.count("gaps");
       const bool snapshot = config_.on_gap == OnGap::kSnapshot;
       host_.warn(o.message() +
-                 (snapshot ? ". Changes are lost; a new snapshot is taken (`on_gap: snapshot`). It says nothing of rows that "
-                             "have been deleted since: a target that has them keeps them"
+                 (snapshot ? ". Changes are lost; a new snapshot is taken (`on_gap: snapshot`). It says nothing of rows "
+                             "that have been deleted since: a target that has them keeps them"
                            : ". Changes are lost; reading goes on at the first binlog there is (`on_gap: earliest`)"));
       at_ = BinlogPosition();
       gtid_known_ = rows_may_be_out_ = false;

@@ -181,8 +181,8 @@ Outcome check_tables(Connection* connection, const TableFilter& filter, const st
     for (const Column& c : described ? described->table.columns : std::vector<Column>())
       if (CharsetConverter any; !c.charset.empty() && !CharsetConverter::open(c.charset, &any).is_ok())
         findings->push_back({"tables", "column '" + c.name + "' of " + name + ": character set '" + c.charset +
-                                           "' is not supported, so changes with a value there would be refused. Convert "
-                                           "the column to utf8mb4, or leave the table out of `tables`"});
+                                           "' is not supported, so changes with a value there would be refused. "
+                                           "Convert the column to utf8mb4, or leave the table out of `tables`"});
     if (described && keeps_history_by_transaction(described->table))
       findings->push_back(
           {"tables", name + " keeps its history by transaction ids (`ROW START` and `ROW END` are BIGINT): "
@@ -370,7 +370,8 @@ Outcome check_start_position(Connection* connection, const std::string& position
                                                      " ends at " + text(r[1])});
     return Outcome::ok();
   }
-  out->problems.push_back({"start_position", "`" + position + "` is no place in the binlog: the server has " + range_of(rows)});
+  out->problems.push_back(
+      {"start_position", "`" + position + "` is no place in the binlog: the server has " + range_of(rows)});
   return Outcome::ok();
 }
 

@@ -89,8 +89,8 @@ Outcome TransactionTracker::end(const Event& event) {
   return Outcome::ok();
 }
 
-// Each file begins with this event, and each connection with that of its file. Its time is the file's: offsets and GTIDs
-// of a binlog that was made anew may be the same.
+// Each file begins with this event, and each connection with that of its file. Its time is the file's: offsets and
+// GTIDs of a binlog that was made anew may be the same.
 Outcome TransactionTracker::format(const Event& e) {
   created_ = e.header.timestamp;
   if (by_offset_ && from_.created != 0 && created_ != 0 && file_ == from_.file && created_ != from_.created)

@@ -334,7 +334,8 @@ sluice::Status EventParser::query(ByteReader* r, Event* e, bool compressed) {
   const uint8_t database_bytes = r->byte();
   r->skip(2);  // error code
   const uint64_t status_bytes = r->little(2);
-  if (e->header.type == kExecuteLoadQuery) r->skip(13);  // file id, where its name is in the text, what is done to duplicates
+  // The file's id, where its name is in the text, and what is done to duplicates.
+  if (e->header.type == kExecuteLoadQuery) r->skip(13);
   e->sql_mode = read_sql_mode(r->text(status_bytes));
   e->database = r->text(database_bytes);
   if (r->byte() != 0) return bad("its database name has no end");
