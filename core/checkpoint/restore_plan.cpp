@@ -219,10 +219,9 @@ void Planner::match_operator(const std::string& id) {
                                         [](const auto& state) { return state.kind == "value" || state.kind == "map"; });
   if (stored->key != now->key && keyed) {
     problem(
-        fmt::format("operator \"{}\" was keyed by \"{}\", is now keyed by \"{}\": its state belongs to the old keys. "
-                    "To give it up: "
-                    "--drop-state {}",
-                    id, stored->key, now->key, id));
+        fmt::format("operator \"{0}\" {1}, {2}: its state belongs to the old keys. To give it up: --drop-state {0}", id,
+                    stored->key.empty() ? "had no key" : "was keyed by \"" + stored->key + "\"",
+                    now->key.empty() ? "has none now" : "is now keyed by \"" + now->key + "\""));
     return;
   }
   match_states(*stored, *now);

@@ -21,7 +21,8 @@ What rows, lanes, time and checkpoints are: [concepts.md](concepts.md). What sta
 ([command-line.md](command-line.md#for-programs)).
 
 A file is one YAML document. A key that is not listed here, one that is given twice, and a value of another type are errors with
-their place; all of them are reported in one run. A list may be written as its only item.
+their place; all of them are reported in one run. What operators
+themselves find wrong with their options comes after that, one thing for each. A list may be written as its only item.
 
 | type | written as |
 |---|---|

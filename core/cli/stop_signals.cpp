@@ -29,18 +29,20 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   if (!thread_.joinable()) return;
+  ending_ = true;
   ::pthread_kill(thread_.native_handle(), kWakeUp);
   thread_.join();
 }
 
 void StopSignals::listen(std::function<void(int, unsigned)> on_signal) {
-  thread_ = std::thread([signals = signals_, on_signal = std::move(on_signal)] {
+  thread_ = std::thread([this, signals = signals_, on_signal = std::move(on_signal)] {
     int last = 0;
     std::chrono::steady_clock::time_point last_at;
     for (unsigned count = 1;;) {
       int signal = 0;
       if (::sigwait(&signals, &signal) != 0) continue;
-      if (signal == kWakeUp) return;
+      if (ending_) return;
+      if (signal == kWakeUp) continue;
       const auto now = std::chrono::steady_clock::now();
       if (signal == last && now - last_at < kOneRequest) continue;
       last = signal;

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -26,6 +27,7 @@ class StopSignals {
 
  private:
   sigset_t signals_;
+  std::atomic<bool> ending_{false};  // the thread was woken up by the destructor, not by anybody else's signal
   std::thread thread_;
 };
 

@@ -418,6 +418,19 @@ struct JsonReader::Impl {
   }
 };
 
+namespace {
+
+// In quotes, or by name when nothing could be seen between them.
+std::string shown(std::string_view beginning) {
+  if (beginning.substr(0, 3) == "\xEF\xBB\xBF") return "a byte order mark (U+FEFF)";
+  const auto first = static_cast<unsigned char>(beginning.empty() ? ' ' : beginning.front());
+  if (first >= 0x20 && first != 0x7F) return "\"" + std::string(beginning) + "\"";
+  constexpr char kDigits[] = "0123456789abcdef";
+  return std::string("the byte 0x") + kDigits[first >> 4] + kDigits[first & 15];
+}
+
+}  // namespace
+
 JsonReader::JsonReader() : impl_(std::make_unique<Impl>()) {}
 JsonReader::~JsonReader() = default;
 
@@ -427,7 +440,7 @@ bool JsonReader::read(std::string_view text, const FieldSet& fields, sluice_valu
   for (size_t f = 0; f < fields.size(); ++f) columns[f][row] = {SLUICE_ABSENT, 0, {}};
   uint32_t i = 0;
   bool ok = m.load(text);
-  if (ok && m.at(0) != '{') ok = m.fail(m.at(0) == '[' ? "an array; a record must be a JSON object" : "not a JSON object: it begins with \"" + std::string(m.token(0).substr(0, 20)) + "\"");
+  if (ok && m.at(0) != '{') ok = m.fail(m.at(0) == '[' ? "an array; a record must be a JSON object" : "not a JSON object: it begins with " + shown(m.token(0).substr(0, 20)));
   ok = ok && m.read_object(&i, fields.root_, columns, row, 1, arena);
   if (ok && i != m.count) ok = m.fail("text behind the end of the object, at byte " + std::to_string(m.index[i]));
   if (ok) return true;

@@ -15,6 +15,7 @@ namespace sluice::runtime {
 namespace {
 
 constexpr int kTimersAtOnce = 1024;    // until the memory of what they gave goes back
+constexpr std::chrono::seconds kLongWait{5};
 constexpr int64_t kTickMs = 100;       // processing timers, idleness, progress
 constexpr int64_t kDiscoverMs = 1000;  // new splits
 
@@ -156,10 +157,22 @@ void Task::run() {
   job_.notify();
 }
 
+// A wait that lasts is said in the log as well, once, and that it is over.
 void Task::say_waiting(Operator& op, const base::Status& retry) {
-  op.set_last_error(retry.message());
+  const auto now = std::chrono::steady_clock::now();
+  if (waits_ != &op) {
+    waits_ = &op;
+    waits_since_ = now;
+    wait_told_ = false;
+  }
+  waits_for_ = retry.message();
+  op.set_last_error(waits_for_);
+  if (!wait_told_ && now - waits_since_ >= kLongWait) {
+    wait_told_ = true;
+    spdlog::warn("operator \"{}\" (lane {}) cannot go on: {}; it tries again and again", op.id(), lane_, waits_for_);
+  }
   const std::lock_guard lock(progress_mutex_);
-  waiting_ = "operator " + op.id() + " cannot go on: " + retry.message();
+  waiting_ = "operator " + op.id() + " cannot go on: " + waits_for_;
 }
 
 base::Status Task::pause(Operator& op, const base::Status& retry) {
@@ -183,6 +196,10 @@ base::Status Task::wait_for_room() {
 }
 
 void Task::clear_waiting() {
+  if (waits_ == nullptr) return;
+  if (wait_told_) spdlog::info("operator \"{}\" (lane {}) goes on", waits_->id(), lane_);
+  if (waits_->last_error() == waits_for_) waits_->set_last_error("");
+  waits_ = nullptr;
   const std::lock_guard lock(progress_mutex_);
   waiting_.clear();
 }
@@ -819,12 +836,8 @@ base::Status Task::commit(uint64_t checkpoint) {
       continue;
     }
     const base::Status s = link->op->commit(checkpoint);
-    if (s.code() == base::Code::kRetry) {
-      link->op->count("commits_failed", 1);
-      link->op->set_last_error(s.message());
-    } else {
-      SLUICE_TRY(s);
-    }
+    if (s.code() != base::Code::kRetry) SLUICE_TRY(s);
+    say_commit(*link, s);
     SLUICE_TRY(after_call(*link, nullptr));
   }
   arena_ = nullptr;
@@ -832,20 +845,29 @@ base::Status Task::commit(uint64_t checkpoint) {
   return base::Status::ok();
 }
 
-base::Status Task::commit_epoch(Link& link, uint64_t checkpoint) {
+// OK, or RETRY: the next checkpoint's commit stands for this one.
+void Task::say_commit(Link& link, const base::Status& s) {
   Operator& op = *link.op;
+  if (!s.is_ok()) {
+    op.count("commits_failed", 1);
+    op.set_last_error(s.message());
+    if (!link.commit_failed) spdlog::warn("operator \"{}\" (lane {}) could not commit: {}; it tries again with the next checkpoint", op.id(), lane_, s.message());
+  } else if (link.commit_failed) {
+    op.set_last_error("");
+    spdlog::info("operator \"{}\" (lane {}) commits again", op.id(), lane_);
+  }
+  link.commit_failed = !s.is_ok();
+}
+
+base::Status Task::commit_epoch(Link& link, uint64_t checkpoint) {
   while (!link.segments.empty() && link.segments.front().checkpoint <= checkpoint) {
     const base::Status s = commit_segment(link, link.segments.front());
-    if (s.code() == base::Code::kRetry) {
-      op.count("commits_failed", 1);
-      op.set_last_error(s.message());
-      return base::Status::ok();
-    }
-    SLUICE_TRY(s);
+    if (s.code() != base::Code::kRetry) SLUICE_TRY(s);
+    say_commit(link, s);
+    if (!s.is_ok()) return base::Status::ok();
     std::error_code ignored;
     std::filesystem::remove(link.segments.front().path, ignored);
     link.segments.pop_front();
-    op.set_last_error("");
   }
   return base::Status::ok();
 }

@@ -104,6 +104,7 @@ class Task {
     };
     std::deque<Segment> segments;
     uint64_t spool_count = 0;
+    bool commit_failed = false;  // and was told
   };
 
   void run();
@@ -174,6 +175,7 @@ class Task {
   void say_waiting(Operator& op, const base::Status& retry);
   base::Status wait_for_room();
   void clear_waiting();
+  void say_commit(Link& link, const base::Status& s);
   bool has_room() const;
   std::shared_ptr<data::Arena> arena();
   Link* link_of(size_t node);
@@ -226,6 +228,11 @@ class Task {
   mutable std::mutex progress_mutex_;
   std::vector<observe::SplitProgress> split_progress_;
   std::string waiting_;
+  // The wait that waiting_ speaks of; this task's thread only.
+  Operator* waits_ = nullptr;
+  std::string waits_for_;
+  std::chrono::steady_clock::time_point waits_since_;
+  bool wait_told_ = false;
 };
 
 }  // namespace sluice::runtime

@@ -285,7 +285,7 @@ base::Status Task::run_operator(Link& link, uint32_t port, data::RowBatch& batch
   for (bool waited = false;; waited = true) {
     uint32_t consumed = 0;
     base::Status s = op.process(port, batch, &consumed);
-    if (waited) clear_waiting();
+    if (waited && s.code() != base::Code::kRetry) clear_waiting();
     switch (s.code()) {
       case base::Code::kOk: return after_call(link, &batch);
       case base::Code::kRetry: {
@@ -293,7 +293,10 @@ base::Status Task::run_operator(Link& link, uint32_t port, data::RowBatch& batch
         std::erase_if(op.rejected, [&](const Rejected& r) { return r.row != SLUICE_NO_ROW && r.row >= consumed; });
         if (consumed == 0) op.discard_output();
         SLUICE_TRY(after_call(link, &batch));
-        if (consumed >= batch.size) return base::Status::ok();
+        if (consumed >= batch.size) {
+          clear_waiting();
+          return base::Status::ok();
+        }
         if (consumed > 0) {
           std::vector<uint32_t> rest;
           for (uint32_t r = consumed; r < batch.size; ++r) rest.push_back(r);

@@ -67,6 +67,19 @@ bool FileSet::is_pattern() const {
 
 bool FileSet::is_single_file() const { return !is_pattern() && !is_folder(path_); }
 
+std::string one_spelling(const std::string& path) {
+  std::string out = path.front() == '/' ? "/" : "";
+  for (size_t begin = 0, end = 0; begin < path.size(); begin = end + 1) {
+    end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = std::string_view(path).substr(begin, end - begin);
+    if (part.empty() || part == ".") continue;
+    if (!out.empty() && out.back() != '/') out += '/';
+    out += part;
+  }
+  const std::string here = working_directory() + "/";
+  return out.rfind(here, 0) == 0 && out.size() > here.size() ? out.substr(here.size()) : out;
+}
+
 Status FileSet::list(std::vector<std::string>* files) const {
   files->clear();
   if (is_folder(path_)) {
@@ -78,6 +91,7 @@ Status FileSet::list(std::vector<std::string>* files) const {
   } else if (access(path_.c_str(), F_OK) == 0) {
     return Status::fatal(path_ + " is neither a regular file nor a folder");
   }
+  for (std::string& file : *files) file = one_spelling(file);
   std::sort(files->begin(), files->end());
   return Status::ok();
 }

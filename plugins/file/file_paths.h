@@ -14,7 +14,7 @@ class FileSet {
  public:
   explicit FileSet(std::string path) : path_(std::move(path)) {}
 
-  // What is there now, sorted. Hidden files (a name that begins with a dot) and what is no regular file are left out.
+  // What is there now, in one spelling, sorted. Hidden files (a name that begins with a dot) and what is no regular file are left out.
   Status list(std::vector<std::string>* files) const;
   // The path cannot mean more than one file: it is no pattern and no folder.
   bool is_single_file() const;
@@ -25,6 +25,10 @@ class FileSet {
   bool is_pattern() const;
   std::string path_;
 };
+
+// `./in/a`, `in//a` and, below the working directory, the absolute path are `in/a`. `..` and links are left as they are: they
+// may lead anywhere. `path` is not empty.
+std::string one_spelling(const std::string& path);
 
 // Why files cannot be made in a folder, which is itself made where it is missing. Empty: they can be.
 std::string unwritable_folder(const std::string& folder);

@@ -122,7 +122,7 @@ Status FileSource::discover(std::vector<Split>* splits) {
     if (!config().follow) whole_files_ = paths;
   }
   // A single file that is followed is a split before it exists.
-  if (paths.empty() && set.is_single_file()) paths.push_back(config().path);
+  if (paths.empty() && set.is_single_file()) paths.push_back(one_spelling(config().path));
   if (paths.empty() != nothing_found_) note(paths.empty() ? "waiting: " + set.not_found_message() : std::string());
   nothing_found_ = paths.empty();
   const bool fixed = !config().follow || set.is_single_file();

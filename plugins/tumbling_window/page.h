@@ -13,7 +13,8 @@ windows of its own; name the key in `group_by` too when the result should say wh
 
 ### The result
 
-The columns are, in this order: `start_column`, `end_column`, the fields of `group_by`, the aggregates in the order in which
+The columns are, in this order: `start_column`, `end_column`, the fields of `group_by` (a path under its last name: `id` for
+`data.id`), the aggregates in the order in which
 they are written, `version_column`. A column whose name is empty is left out. The row's event time is the last millisecond of its
 window.
 

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "file_paths.h"
 #include "sluice/testing/harness.hpp"
 #include "support/temp_folder.h"
 
@@ -19,6 +20,17 @@ using Source = sluice::testing::Harness<FileSource>;
 
 std::string options(const std::string& path, const std::string& more = "") {
   return "{path: '" + path + "'" + (more.empty() ? "" : ", " + more) + "}";
+}
+
+TEST_CASE("one file has one name, however its path is spelled", "[file.source]") {
+  using sluice::file::one_spelling;
+  const std::string here = std::filesystem::current_path().string();
+  for (const std::string& path : {std::string("in/a.jsonl"), std::string("./in//a.jsonl"), std::string(".//./in/./a.jsonl"), here + "/in/a.jsonl", here + "/./in/a.jsonl"})
+    CHECK(one_spelling(path) == "in/a.jsonl");
+  CHECK(one_spelling("/data//./a") == "/data/a");
+  CHECK(one_spelling(here + "x/a") == here + "x/a");
+  CHECK(one_spelling("../in/a") == "../in/a");
+  CHECK(one_spelling("link/../a") == "link/../a");  // wherever that leads
 }
 
 void start(Source& h) {

@@ -143,6 +143,10 @@ TEST_CASE_METHOD(Fixture, "changed key, type, kind and format are refused with t
     CHECK(plan.drop_states == drop);
     CHECK(plan.started_empty == drop);
   }
+  SECTION("no key any more") {
+    now("first_today").key = "";
+    CHECK_THAT(refused(), Contains("operator \"first_today\" was keyed by \"user_id\", has none now: its state belongs to the old keys"));
+  }
   SECTION("type") {
     now("w1").type = "session_window";
     CHECK_THAT(refused(), Contains("\"w1\" was tumbling_window, is now session_window"));

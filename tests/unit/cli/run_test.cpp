@@ -161,6 +161,8 @@ TEST_CASE("a signal ends a run with a checkpoint; meanwhile nobody else can use 
              Catch::Contains("error checkpoints: the checkpoints in ") && Catch::Contains(" are in use by process "));
 
   const int signal = GENERATE(SIGTERM, SIGINT, SIGHUP);
+  running.signal(SIGUSR2);  // of somebody who thinks that it reloads something
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   running.signal(signal);
   running.signal(signal);  // as timeout(1) does
   CHECK(running.exit_status() == 0);
@@ -192,6 +194,8 @@ TEST_CASE("a stop that cannot end with a checkpoint has a status of its own") {
     REQUIRE(running.wait_for(running.err(), "dashboard at http://127.0.0.1:"));
     running.signal(SIGTERM);
     REQUIRE(running.wait_for(running.err(), "SIGTERM: stopping with a checkpoint"));
+    // What it waits for, without anybody having asked.
+    REQUIRE(running.wait_for(running.err(), "warn  operator \"w\" (lane 0) cannot go on: nobody is there; it tries again and again\n"));
     running.signal(SIGINT);
     CHECK(running.exit_status() == 130);
     CHECK_THAT(read(running.err()), Catch::Contains("SIGINT: stopping at once, without a checkpoint"));

@@ -70,6 +70,13 @@ TEST_CASE("a record is one object") {
   }
 }
 
+TEST_CASE("a beginning that cannot be seen is named") {
+  Fixture f;
+  CHECK(f.field("\xEF\xBB\xBF{}", "a") == "error: not a JSON object: it begins with a byte order mark (U+FEFF)");
+  CHECK(f.field("\x01{}", "a") == "error: not a JSON object: it begins with the byte 0x01");
+  CHECK(f.field("oops", "a") == "error: not a JSON object: it begins with \"oops\"");
+}
+
 TEST_CASE("structure counts in what nobody declared, values do not") {
   Fixture f;
   // Broken structure, strings or UTF-8 anywhere: a bad record.
