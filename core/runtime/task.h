@@ -235,4 +235,18 @@ class Task {
   bool wait_told_ = false;
 };
 
+template <class F>
+base::Status Task::retrying(Operator& op, F&& f) {
+  for (;;) {
+    if (job_.hard_stop) return base::Status::cancelled();
+    base::Status s = f();
+    if (s.code() != base::Code::kRetry) {
+      clear_waiting();
+      return s;
+    }
+    op.discard_output();  // the whole call is repeated
+    SLUICE_TRY(pause(op, s));
+  }
+}
+
 }  // namespace sluice::runtime
