@@ -76,8 +76,7 @@ std::string one_spelling(const std::string& path) {
     if (!out.empty() && out.back() != '/') out += '/';
     out += part;
   }
-  const std::string here = working_directory() + "/";
-  return out.rfind(here, 0) == 0 && out.size() > here.size() ? out.substr(here.size()) : out;
+  return out;
 }
 
 Status FileSet::list(std::vector<std::string>* files) const {

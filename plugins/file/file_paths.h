@@ -26,8 +26,8 @@ class FileSet {
   std::string path_;
 };
 
-// `./in/a`, `in//a` and, below the working directory, the absolute path are `in/a`. `..` and links are left as they are: they
-// may lead anywhere. `path` is not empty.
+// `./in/a` and `in//a` are `in/a`. `..` and links are left as they are, they may lead anywhere; and so is whether the path is
+// absolute: where a job is started from must not change which file is which. `path` is not empty.
 std::string one_spelling(const std::string& path);
 
 // Why files cannot be made in a folder, which is itself made where it is missing. Empty: they can be.

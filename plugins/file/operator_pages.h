@@ -9,9 +9,8 @@ the file is skipped. Empty lines are skipped and counted (`empty_lines`). A line
 them, goes on as it is, and becomes a dead letter where an operator reads it.
 
 `path` names one file, a folder (all files in it; not its sub-folders, not hidden files) or a pattern (`data/2026-*.jsonl`,
-`{a,b}.jsonl`). Each file is a split: its rows keep their order, and with several lanes the files are spread over them. A file is known by its path, however
-that is spelled (`in/a`, `./in/a`, or the whole path to it below the working directory); under another name, by a link or after a move, it is another file and is read
-from its beginning.
+`{a,b}.jsonl`). Each file is a split: its rows keep their order, and with several lanes the files are spread over them. A file is known by its path as it is
+given (`./in/a` is `in/a`): by another one, absolute instead of relative, by a link or after a move, it is another file and is read from its beginning.
 
 **Whole files** (`follow: false`): the files that are there at start are read to their end; then the source ends. The last line
 needs no newline. The next run from the checkpoint looks at them again: it reads the lines that were added since, and new

@@ -24,11 +24,8 @@ std::string options(const std::string& path, const std::string& more = "") {
 
 TEST_CASE("one file has one name, however its path is spelled", "[file.source]") {
   using sluice::file::one_spelling;
-  const std::string here = std::filesystem::current_path().string();
-  for (const std::string& path : {std::string("in/a.jsonl"), std::string("./in//a.jsonl"), std::string(".//./in/./a.jsonl"), here + "/in/a.jsonl", here + "/./in/a.jsonl"})
-    CHECK(one_spelling(path) == "in/a.jsonl");
+  for (const char* path : {"in/a.jsonl", "./in//a.jsonl", ".//./in/./a.jsonl"}) CHECK(one_spelling(path) == "in/a.jsonl");
   CHECK(one_spelling("/data//./a") == "/data/a");
-  CHECK(one_spelling(here + "x/a") == here + "x/a");
   CHECK(one_spelling("../in/a") == "../in/a");
   CHECK(one_spelling("link/../a") == "link/../a");  // wherever that leads
 }
