@@ -325,8 +325,9 @@ Outcome ChangeReader::check_domains(Connection* sql, bool other_server) {
       host_.warn(text);
     return Outcome::ok();
   }
-  // A replica from which nothing has been written yet, and that is exactly as far as this side.
-  if (state->empty() && replicated->has_all_last(*ours)) return Outcome::ok();
+  // A replica that is exactly as far as this side: what its binlog has of its own is new here. (Files of it that are gone
+  // the server reports itself.)
+  if (replicated->has_all_last(*ours)) return Outcome::ok();
   verified_ = false;
   return Outcome::lost(nothing + ": it was filled by a copy of the data, or is of another replication, and where to go "
                                  "on in it is not known");

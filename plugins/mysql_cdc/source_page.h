@@ -124,7 +124,7 @@ Nothing ever goes on at the end of the binlog without being told to.
 GTIDs are in the checkpoint. When the address leads to another server of the same replication (a failover), reading goes on behind
 them, also inside a transaction if that is the next one there; otherwise, without GTIDs, or when it lacks transactions that were read (MySQL: after 5 s for it to apply them), that is a gap.
 MariaDB: so is a server whose binlog has none of the GTID domains that were read, because it was filled by a copy of the data (a dump), unless its
-binlog is empty and `gtid_slave_pos` is where reading stopped. When it lacks only some of them, a warning names them, and reading goes on.
+`gtid_slave_pos` is exactly where reading stopped. When it lacks only some of them, a warning names them, and reading goes on.
 
 ### Server away
 

@@ -741,7 +741,7 @@ TEST_CASE("a server whose binlog has none of the GTID domains that were read is 
            "): it was filled by a copy of the data, or is of another replication, and where to go on in it is not known "
            "(needed: " + at->describe() + "; the server has binlog.000001 only)";
   };
-  // A replica of which nothing has been written yet, and that is exactly as far.
+  // A replica that is exactly as far, before and after something of its own is written.
   server().sql("RESET MASTER");
   server().sql("SET GLOBAL gtid_slave_pos='" + at->gtid + "'");
   h.restore();
@@ -749,7 +749,9 @@ TEST_CASE("a server whose binlog has none of the GTID domains that were read is 
     h.poll();
     return server().value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND='Binlog Dump'") != "0";
   });
+  h.crash();
   server().sql("INSERT INTO " + t + " VALUES (2,'b',2)");
+  h.restore();
   poll_to_end(h);
   CHECK(essences(h.pull()) == Lines{R"(c null {"id":2,"a":"b","n":2})"});
   h.crash();
