@@ -347,7 +347,7 @@ TEST_CASE("more lanes than key groups") {
   CHECK(lines(check("key_groups: 4\nparallelism: 5\n" + kSmall).diagnostics) ==
         "1:13 \"key_groups\" must be at least the parallelism (5), not 4\n");
   CHECK(lines(check("key_groups: 4\n" + kSmall + "    parallelism: 5\n").diagnostics) ==
-        "7:5 the parallelism of operator \"out\" (5) is larger than \"key_groups\" (4)\n");
+        "10:18 the parallelism of operator \"out\" (5) is larger than \"key_groups\" (4)\n");
 }
 
 TEST_CASE("values that are not set do not cause a second error") {
