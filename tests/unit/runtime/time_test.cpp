@@ -135,6 +135,7 @@ TEST_CASE("after a restart a first phase hears how far its lane was, also when n
   world().scripts["a"].add("s0", timed("a", 100));
   world().scripts["a"].add("s1", timed("b", 500));
   world().hooks["w"].on_watermark = [](Api& api, int64_t w, Output&) -> Status {
+    const auto guard = lock();
     if (api.role == SLUICE_ROLE_MERGE) world().numbers["whole"] = w;
     return Status::ok();
   };
