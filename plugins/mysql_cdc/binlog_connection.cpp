@@ -3,6 +3,8 @@
 #include <ma_pvio.h>
 #include <sys/socket.h>
 
+#include <random>
+
 #include "gtid_set.h"
 
 // Exported by libmariadb.so.3, declared in no installed header. The packet is in net.read_pos.
@@ -15,7 +17,13 @@ constexpr auto kComBinlogDump = static_cast<enum enum_server_command>(0x12);
 constexpr auto kComRegisterSlave = static_cast<enum enum_server_command>(0x15);
 constexpr auto kComBinlogDumpGtid = static_cast<enum enum_server_command>(0x1e);
 constexpr uint16_t kNonBlock = 1, kThroughGtid = 4;
-constexpr uint32_t kTrialBit = 0x40000000, kLookBit = 0x20000000;
+
+// For a connection that only looks. A start and a `validate --connect` may do so at one time, and of two with one number
+// MariaDB ends the older.
+uint32_t passing_server_id() {
+  static thread_local std::mt19937 random{std::random_device()()};
+  return std::uniform_int_distribution<uint32_t>(0x40000000, 0x7fffffff)(random);
+}
 
 void append(uint64_t v, int bytes, std::string* out) {
   for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>(v >> (8 * i) & 0xFF));
@@ -79,14 +87,13 @@ std::chrono::seconds patience(const CdcConfig& config) {
 
 }  // namespace
 
-Outcome try_dump(const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
-                 Interrupter* interrupter) {
+Outcome try_dump(const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter) {
   BinlogConnection binlog(interrupter);
   Connection connection(interrupter);
   SLUICE_MYSQL_CHECK(connection.open(config, std::chrono::seconds(10)));
   SLUICE_MYSQL_CHECK(announce(&connection, config, facts.mariadb, "UUID()"));
   const uint64_t position = facts.end_file.empty() ? 4 : std::min<uint64_t>(facts.end_position, UINT32_MAX);
-  SLUICE_MYSQL_CHECK(dump(&connection, client.server_id ^ kTrialBit, kNonBlock, facts.end_file, position));
+  SLUICE_MYSQL_CHECK(dump(&connection, passing_server_id(), kNonBlock, facts.end_file, position));
   if (mysql_net_read_packet(connection.handle()) == packet_error) return connection.failure("read the binlog");
   return Outcome::ok();
 }
@@ -120,18 +127,18 @@ Outcome BinlogConnection::request(const ServerFacts& facts, const BinlogPosition
   return dump(&connection_, server_id, flags, "", 4);
 }
 
-Outcome BinlogConnection::open_to_look(const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
+Outcome BinlogConnection::open_to_look(const CdcConfig& config, const ServerFacts& facts,
                                        const BinlogPosition& from) {
   looks_ = true;
   SLUICE_MYSQL_CHECK(connection_.open(config, patience(config)));
   SLUICE_MYSQL_CHECK(announce(&connection_, config, facts.mariadb, "UUID()"));
-  return request(facts, from, client.server_id ^ kLookBit, kNonBlock);
+  return request(facts, from, passing_server_id(), kNonBlock);
 }
 
-Outcome try_start(const CdcConfig& config, const ClientName& client, const ServerFacts& facts, Interrupter* interrupter,
+Outcome try_start(const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter,
                   const BinlogPosition& from) {
   BinlogConnection binlog(interrupter);
-  SLUICE_MYSQL_CHECK(binlog.open_to_look(config, client, facts, from));
+  SLUICE_MYSQL_CHECK(binlog.open_to_look(config, facts, from));
   EventParser parser(facts.checksum);
   parser.set_position(from.file, from.begin);
   Event event;
@@ -146,14 +153,14 @@ Outcome try_start(const CdcConfig& config, const ClientName& client, const Serve
   return Outcome::ok();
 }
 
-Outcome scan_binlog(const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
-                    Interrupter* interrupter, const FilePosition& from, const FilePosition& until,
+Outcome scan_binlog(const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter,
+                    const FilePosition& from, const FilePosition& until,
                     const std::function<Outcome(const Event& event, const EventParser& parser)>& visit) {
   BinlogConnection binlog(interrupter);
   BinlogPosition begin;
   begin.file = from.file;
   begin.begin = from.position;
-  SLUICE_MYSQL_CHECK(binlog.open_to_look(config, client, facts, begin));
+  SLUICE_MYSQL_CHECK(binlog.open_to_look(config, facts, begin));
   EventParser parser(facts.checksum);
   parser.set_position(from.file, from.position);
   Event event;

@@ -61,7 +61,7 @@ Outcome ChangeReader::resolve(BinlogPosition* from) {
   SLUICE_MYSQL_CHECK(
       look(&sql, config_.start == Start::kInitial ? Tables::kMustBeThere : Tables::kMayBeMissing, &facts));
   Findings findings;
-  SLUICE_MYSQL_CHECK(check_start(&sql, config_, client_, facts, &interrupter_, &findings));
+  SLUICE_MYSQL_CHECK(check_start(&sql, config_, facts, &interrupter_, &findings));
   if (!findings.problems.empty()) return Outcome::wrong(findings.text());
   for (const Problem& p : findings.warnings) host_.warn(p.text);
   return position_for_start(&sql, facts, from);
@@ -148,7 +148,7 @@ Outcome ChangeReader::gtid_at(Connection* sql, const ServerFacts& facts, const F
     if (const auto more = GtidSet::parse(true, event.text)) seen.add_all(*more);
     return Outcome::ok();
   };
-  const Outcome o = scan_binlog(config_, client_, facts, &interrupter_, {at.file, 4}, at, visit);
+  const Outcome o = scan_binlog(config_, facts, &interrupter_, {at.file, 4}, at, visit);
   if (!o.is_ok() && o.trouble() == Trouble::kLost)
     return Outcome::away("the binlog " + at.file + " went away while its end was looked up: " + o.message());
   *out = seen.text();

@@ -74,7 +74,7 @@ Outcome ChangeReader::scan_ahead(const FilePosition& until) {
   const auto visit = [this](const Event& event, const EventParser& parser) {
     return note_column_changes(event, parser);
   };
-  SLUICE_MYSQL_CHECK(scan_binlog(config_, client_, facts_, &interrupter_, from, until, visit));
+  SLUICE_MYSQL_CHECK(scan_binlog(config_, facts_, &interrupter_, from, until, visit));
   looked_until_ = until;
   return Outcome::ok();
 }

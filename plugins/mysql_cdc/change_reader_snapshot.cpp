@@ -150,7 +150,7 @@ Outcome ChangeReader::no_prepared_xa(Connection* sql, const ServerFacts& facts, 
                ? Outcome::away("XA transactions were being finished while the snapshot began")
                : Outcome::ok();
   };
-  const Outcome o = scan_binlog(config_, client_, facts, &interrupter_, before, {}, visit);
+  const Outcome o = scan_binlog(config_, facts, &interrupter_, before, {}, visit);
   // The next attempt looks at another part.
   return o.is_ok() || o.trouble() == Trouble::kAway ? o : Outcome::away(o.message());
 }
@@ -272,7 +272,7 @@ Outcome ChangeReader::give_deletes(const ServerFacts& facts, const BinlogPositio
     SLUICE_MYSQL_CHECK(add_deletes(event, *table.codec, place, position));
     return chunk_.is_full() ? send_rows() : Outcome::ok();
   };
-  Outcome o = from.server == to.server ? scan_binlog(config_, client_, facts, &interrupter_, {from.file, from.begin},
+  Outcome o = from.server == to.server ? scan_binlog(config_, facts, &interrupter_, {from.file, from.begin},
                                                      {to.file, to.begin}, visit)
                                        : Outcome::lost("it was read from another server (" + from.server + ")");
   sql_ = nullptr;

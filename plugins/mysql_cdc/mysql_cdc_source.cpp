@@ -200,7 +200,7 @@ Status MysqlCdcSource::check(sluice::Problems& problems) {
   Findings findings;
   const Tables tables = config().start == Start::kInitial ? Tables::kMustBeThere : Tables::kMayBeMissing;
   SLUICE_CHECK_OK(status_of(check_server(&sql, config(), own_name(), filter_, facts, tables, &interrupter, &findings)));
-  SLUICE_CHECK_OK(status_of(check_start(&sql, config(), own_name(), facts, &interrupter, &findings)));
+  SLUICE_CHECK_OK(status_of(check_start(&sql, config(), facts, &interrupter, &findings)));
   for (const Problem& p : findings.problems) problems.add_to(p.option, p.text);
   for (const Problem& p : findings.warnings) warn(p.text);
   return Status::ok();

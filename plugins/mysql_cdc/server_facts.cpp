@@ -285,9 +285,8 @@ Outcome check_other_clients(Connection* connection, const ClientName& client, bo
   return Outcome::ok();
 }
 
-Outcome check_replication(const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
-                          Interrupter* interrupter, Findings* out) {
-  const Outcome o = try_dump(config, client, facts, interrupter);
+Outcome check_replication(const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter, Findings* out) {
+  const Outcome o = try_dump(config, facts, interrupter);
   if (o.is_ok() || o.trouble() == Trouble::kAway) return o;
   // A server that was asked for its very end and cannot give it says so when it is read.
   if (o.trouble() == Trouble::kLost) return Outcome::ok();
@@ -480,7 +479,7 @@ Outcome check_server(Connection* connection, const CdcConfig& config, const Clie
     if (!o.is_ok())
       findings->problems.push_back(
           {"user", "the user may not ask where the binlog ends: GRANT REPLICATION CLIENT ON *.*"});
-    SLUICE_MYSQL_CHECK(check_replication(config, client, end, interrupter, findings));
+    SLUICE_MYSQL_CHECK(check_replication(config, end, interrupter, findings));
     SLUICE_MYSQL_CHECK(check_other_clients(connection, client, facts.mariadb, findings));
   }
   if (binlog) SLUICE_MYSQL_CHECK(check_replica(connection, variables, facts.mariadb, findings));
@@ -494,8 +493,8 @@ Outcome check_server(Connection* connection, const CdcConfig& config, const Clie
   return check_lock(connection, config, filter, facts.mariadb, findings);
 }
 
-Outcome check_start(Connection* connection, const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
-                    Interrupter* interrupter, Findings* findings) {
+Outcome check_start(Connection* connection, const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter,
+                    Findings* findings) {
   if (!config.start_position && !config.start_gtid) return Outcome::ok();
   Findings found;
   SLUICE_MYSQL_CHECK(config.start_position ? check_start_position(connection, *config.start_position, &found)
@@ -509,7 +508,7 @@ Outcome check_start(Connection* connection, const CdcConfig& config, const Clien
     } else {
       from.gtid = GtidSet::parse(facts.mariadb, *config.start_gtid)->text();
     }
-    const Outcome o = try_start(config, client, facts, interrupter, from);
+    const Outcome o = try_start(config, facts, interrupter, from);
     if (!o.is_ok() && o.trouble() == Trouble::kAway) return o;
     std::string there;
     if (!o.is_ok()) SLUICE_MYSQL_CHECK(read_binlogs(connection, &there));

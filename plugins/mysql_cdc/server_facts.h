@@ -58,8 +58,8 @@ Outcome check_server(Connection* connection, const CdcConfig& config, const Clie
 
 // Whether reading can begin where `start_position` or `start_gtid` says; to be asked while nothing has been read. With
 // an `on_gap` that goes on elsewhere it is only warned of.
-Outcome check_start(Connection* connection, const CdcConfig& config, const ClientName& client, const ServerFacts& facts,
-                    Interrupter* interrupter, Findings* findings);
+Outcome check_start(Connection* connection, const CdcConfig& config, const ServerFacts& facts, Interrupter* interrupter,
+                    Findings* findings);
 
 // Whether the user has been given the right without which a table's triggers cannot be seen; not by a role.
 Outcome may_see_triggers(Connection* connection, const TableName& table, bool* out);

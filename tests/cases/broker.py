@@ -86,6 +86,16 @@ def add_partitions(topic, total):
     answer.number("i")
     for _, code, why in answer.array(lambda: (answer.text(), answer.number("h"), answer.text())):
         _must(code, f"add partitions to {topic} ({why})")
+    # The controller has them; a producer asks the broker, which hears of them a little later.
+    end = time.monotonic() + TIMEOUT_MS / 1000
+    while f"with {total} partitions" not in (seen := _described(topic)):
+        if time.monotonic() > end:
+            raise AssertionError(f"the partitions of {topic} do not appear: {seen}")
+        time.sleep(0.05)
+
+
+def _described(topic):
+    return subprocess.run(["kcat", "-L", "-b", ADDRESS, "-t", topic], capture_output=True, text=True, check=False).stdout
 
 
 def delete_records(topic, partition, before):

@@ -60,7 +60,7 @@ double read_bare(const char* what, const std::string& position, size_t transacti
   from.begin = parse_file_position(position)->position;
   BinlogConnection binlog(&interrupter);
   const auto start = std::chrono::steady_clock::now();
-  REQUIRE(binlog.open_to_look(config, client_name("machine", "rate", "bare", 0), facts, from).is_ok());
+  REQUIRE(binlog.open_to_look(config, facts, from).is_ok());
   size_t events = 0, bytes = 0, size = 1;
   while (true) {
     const uint8_t* data = nullptr;
