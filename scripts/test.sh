@@ -48,13 +48,15 @@ echo "==== tests"
 run_tests || result=$?
 finished+=("$(minutes $((SECONDS - from)))  tests, of which (tests run side by side)")
 
+# From the last one on: a sanitizer's test that fails shows the summary of its own ctest.
+summary=$(awk '/% tests passed/ { summary = "" } { summary = summary $0 "\n" } END { printf "%s", summary }' "$log")
 # ctest counts the seconds of each label: `unit   =  12.34 sec*proc (56 tests)`.
 while read -r label seconds count; do
   finished+=("$(minutes "$seconds")    $label ($count tests)")
-done < <(sed -n 's/^\([a-z]*\) *= *\([0-9.]*\) sec\*proc (\([0-9]*\) tests*)$/\1 \2 \3/p' "$log")
+done < <(sed -n 's/^\([a-z]*\) *= *\([0-9.]*\) sec\*proc (\([0-9]*\) tests*)$/\1 \2 \3/p' <<<"$summary")
 
 echo
 printf '%s\n' "${finished[@]}" "$(minutes "$SECONDS")  all"
 echo
-awk '/% tests passed/ { summary = "" } { summary = summary $0 "\n" } END { printf "%s", summary }' "$log"
+printf '%s\n' "$summary"
 exit "$result"
