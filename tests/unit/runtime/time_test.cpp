@@ -507,12 +507,12 @@ TEST_CASE("timers fire with the watermark and with the clock") {
   CHECK(table("out").count("b-clock-5000-8") == 0);  // the clock has not come that far
 }
 
-TEST_CASE("timers that one watermark makes due wait for room below") {
-  constexpr int kTimers = 200;
-  Place place;
+// The end of the input makes `timers` due at once, each of which gives a row; the sink takes them when "open" is 1.
+const std::string kManyTimers = source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h, parallelism: 2 }\n";
+void many_timers(int timers) {
   world().scripts["a"].add("s", timed("a", 1000));
-  world().hooks["h"].process = [](Api& api, const Batch& in, Output&) -> Status {
-    for (int i = 0; i < kTimers; ++i) SLUICE_CHECK_OK(api.set_timer(SLUICE_CLOCK_EVENT, in.key(0), in.event_time(0) + 1 + i, 0));
+  world().hooks["h"].process = [timers](Api& api, const Batch& in, Output&) -> Status {
+    for (int i = 0; i < timers; ++i) SLUICE_CHECK_OK(api.set_timer(SLUICE_CLOCK_EVENT, in.key(0), in.event_time(0) + 1 + i, 0));
     return Status::ok();
   };
   world().hooks["h"].on_timer = [](Api&, uint32_t, std::string_view, int64_t at, uint64_t, Output& out) {
@@ -527,7 +527,13 @@ TEST_CASE("timers that one watermark makes due wait for room below") {
     *consumed = 0;
     return world().numbers["open"] == 1 ? Status::ok() : Status::retry("closed", 5);
   };
-  TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h, parallelism: 2 }\n");
+}
+
+TEST_CASE("timers that one watermark makes due wait for room below") {
+  constexpr int kTimers = 200;
+  Place place;
+  many_timers(kTimers);
+  TestJob job(place, kManyTimers);
   job.start();
   REQUIRE(job.wait_for([] { return world().numbers["fired"] > 0; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -543,23 +549,8 @@ TEST_CASE("timers that one watermark makes due wait for room below") {
 
 TEST_CASE("a job that is cut off does not wait for room below") {
   Place place;
-  world().scripts["a"].add("s", timed("a", 1000));
-  world().hooks["h"].process = [](Api& api, const Batch& in, Output&) -> Status {
-    for (int i = 0; i < 50; ++i) SLUICE_CHECK_OK(api.set_timer(SLUICE_CLOCK_EVENT, in.key(0), in.event_time(0) + 1 + i, 0));
-    return Status::ok();
-  };
-  world().hooks["h"].on_timer = [](Api&, uint32_t, std::string_view, int64_t at, uint64_t, Output& out) {
-    out.emit(SLUICE_NO_ROW).set("id", Value::string(out.keep(std::to_string(at))));
-    const auto guard = lock();
-    ++world().numbers["fired"];
-    world().changed();
-    return Status::ok();
-  };
-  world().sinks["out"].on_write = [](uint32_t, const Batch&, uint32_t* consumed) {
-    *consumed = 0;
-    return Status::retry("closed", 5);
-  };
-  TestJob job(place, source("0s") + "  - { id: h, use: test.state, key: id, input: src }\n  - { id: out, use: test.upsert, input: h, parallelism: 2 }\n");
+  many_timers(50);
+  TestJob job(place, kManyTimers);
   job.start();
   REQUIRE(job.wait_for([] { return world().numbers["fired"] > 4; }));
   job.job().request_stop();
